@@ -1,0 +1,84 @@
+"""Checkpoints that survive a kill at any moment: safetensors and JSON, whole or not at all, never pickle.
+
+A checkpoint is a tensor file and `state.json`, which names it. The tensors are on disk before the state that names
+them, and the old tensors go only after that, so a crash leaves the old checkpoint or the new one.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+from torch import Tensor, nn
+
+from discreet.errors import RunError
+from discreet.files import read_json, whole_binary, write_json
+
+
+def save_checkpoint(
+    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Mapping[str, Any]
+) -> None:
+    """Writes model, optimizer and how far training has come."""
+    tensors = {f"model.{name}": value for name, value in weights(model).items()}
+    numbers: dict[str, dict[str, Any]] = {}
+    for index, state in optimizer.state_dict()["state"].items():
+        for key, value in state.items():
+            if isinstance(value, Tensor):
+                tensors[f"optimizer.{index}.{key}"] = value.contiguous()
+            else:
+                numbers.setdefault(str(index), {})[key] = value
+    name = f"step-{progress['step']:09d}.safetensors"
+    folder.mkdir(parents=True, exist_ok=True)
+    with whole_binary(folder / name) as out:
+        out.write(save(tensors))
+    write_json(folder / "state.json", {"tensors": name, "optimizer": numbers, "progress": dict(progress)})
+    for old in folder.glob("step-*.safetensors"):
+        if old.name != name:
+            old.unlink()
+
+
+def load_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any] | None:
+    """Puts model and optimizer back as they were; None where there is no checkpoint."""
+    if not (folder / "state.json").is_file():
+        return None
+    try:
+        state = read_json(folder / "state.json")
+        tensors = load_file(folder / state["tensors"])
+    except (OSError, json.JSONDecodeError, SafetensorError, KeyError) as error:
+        raise RunError(f"{folder}: the checkpoint cannot be read ({error}); start the run afresh.") from error
+    put_weights(model, {name.removeprefix("model."): t for name, t in tensors.items() if name.startswith("model.")})
+    restored: dict[int, dict[str, Any]] = {int(index): dict(n) for index, n in state["optimizer"].items()}
+    for name, tensor in tensors.items():
+        if name.startswith("optimizer."):
+            _, index, key = name.split(".", 2)
+            restored.setdefault(int(index), {})[key] = tensor
+    optimizer.load_state_dict({"state": restored, "param_groups": optimizer.state_dict()["param_groups"]})
+    progress: dict[str, Any] = state["progress"]
+    return progress
+
+
+def save_weights(path: Path, model: nn.Module) -> None:
+    with whole_binary(path) as out:
+        out.write(save(weights(model)))
+
+
+def load_weights(path: Path, model: nn.Module) -> None:
+    put_weights(model, load_file(path))
+
+
+def weights(model: nn.Module) -> dict[str, Tensor]:
+    """Parameters (tied ones once) and buffers by name."""
+    named = [*model.named_parameters(), *model.named_buffers()]
+    return {name: value.detach().contiguous() for name, value in named}
+
+
+def put_weights(model: nn.Module, values: Mapping[str, Tensor]) -> None:
+    own = weights(model)
+    if set(own) != set(values) or any(own[name].shape != values[name].shape for name in own):
+        raise RunError("The checkpoint belongs to another model than the recipe describes.")
+    with torch.no_grad():
+        for name, value in [*model.named_parameters(), *model.named_buffers()]:
+            value.copy_(values[name])

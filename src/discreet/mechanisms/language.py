@@ -1,0 +1,73 @@
+"""Language modelling for the loops of the engine: where batches come from, and what the loss is."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from discreet.engine.output_layer import output_loss
+from discreet.engine.plain import Batch
+from discreet.engine.settings import TrainingSettings
+from discreet.models.language import Scores, hidden_states, output_layer, score
+from discreet.text.batching import make_batch, plan_batches, windows
+from discreet.text.tokenize import Encoded
+
+
+class LanguageBatches:
+    """Batches of an encoded split: the order is a function of the seed and the epoch."""
+
+    def __init__(self, encoded: Encoded, settings: TrainingSettings, seed: int) -> None:
+        self._encoded, self._settings, self._seed = encoded, settings, seed
+
+    def plan(self, epoch: int) -> Sequence[Any]:
+        s = self._settings
+        return plan_batches(
+            self._encoded,
+            batch_size=s.batch_size,
+            max_tokens=s.max_tokens,
+            seed=self._seed,
+            epoch=epoch,
+            bucket=s.bucket,
+            one_author=s.one_author,
+        )
+
+    def load(self, item: Any) -> Batch:
+        return tensors(make_batch(self._encoded, item))
+
+
+def tensors(batch: Any) -> dict[str, Tensor]:
+    return {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in batch.items()}
+
+
+def token_losses(model: nn.Module, batch: Batch) -> Tensor:
+    """The loss at each position of a batch; 0 where there is no target."""
+    weight, bias = output_layer(model)
+    return output_loss(hidden_states(model, batch["input_ids"]), weight, bias, batch["targets"])
+
+
+def language_loss(model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
+    """The sum of the losses over a batch's targets, and their number."""
+    return token_losses(model, batch).sum(), int((batch["targets"] >= 0).sum())
+
+
+SCORING_TOKENS = 16_384
+"""Tokens a batch when scoring; a longer record makes a batch of its own."""
+
+
+def scored(model: nn.Module, encoded: Encoded) -> Iterator[tuple[Batch, Scores]]:
+    """Every record once, whole and from its beginning, with the model's scores at each position."""
+    longest = int(np.diff(windows(encoded)[:, 1:]).max(initial=1))
+    for rows in plan_batches(encoded, batch_tokens=max(SCORING_TOKENS, longest), shuffle=False):
+        batch = tensors(make_batch(encoded, rows))
+        yield batch, score(model, batch["input_ids"], batch["targets"])
+
+
+def mean_loss(model: nn.Module, encoded: Encoded) -> float:
+    """The mean loss over all targets, for validation."""
+    total, count = 0.0, 0
+    for batch, scores in scored(model, encoded):
+        total += float(scores.loss.double().sum())
+        count += int((batch["targets"] >= 0).sum())
+    return total / max(1, count)

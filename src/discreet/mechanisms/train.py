@@ -1,0 +1,112 @@
+"""From a recipe to a run: read, mark, tokenise, train, save.
+
+    run = discreet.train(corpus, policy, mechanism="redacted", model="lstm", output="runs/a", training={"epochs": 3})
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from discreet.errors import RefusedError, SettingError
+from discreet.mechanisms.contract import mechanism_of
+from discreet.mechanisms.recipe import DataSettings, Recipe, make_recipe
+from discreet.mechanisms.run import Run, begin_run, only_one
+from discreet.mechanisms.training import Training, redacted_records
+from discreet.models.language import MODELS, load_model, new_model, save_model
+from discreet.policy.contract import Policy
+from discreet.policy.specs import policy as make_policy
+from discreet.progress import TrainingBar
+from discreet.text.corpora.contract import named
+from discreet.text.corpus import Corpus, divide
+from discreet.text.reading import read
+from discreet.text.tokenize import Encoder
+from discreet.text.vocabulary import load_tokenizer, train_bpe, with_mask
+
+
+def train(
+    corpus: Corpus,
+    policy: Policy | str | None = None,
+    mechanism: str | Mapping[str, Any] = "none",
+    model: str | Mapping[str, Any] = "lstm",
+    *,
+    output: str | Path,
+    overwrite: bool = False,
+    progress: bool = True,
+    **settings: Any,
+) -> Run:
+    """Trains a model on a corpus and returns the run; further keywords are the keys of a recipe."""
+    decided = make_policy(policy) if policy is not None else None
+    values = {"mechanism": mechanism, "model": model, "policy": decided.spec() if decided else None, **settings}
+    recipe = make_recipe(values, where="train")
+    return train_recipe(recipe, Path(output), corpus=corpus, policy=decided, overwrite=overwrite, progress=progress)
+
+
+def train_recipe(
+    recipe: Recipe,
+    output: Path,
+    *,
+    corpus: Corpus | None = None,
+    policy: Policy | None = None,
+    overwrite: bool = False,
+    progress: bool = True,
+) -> Run:
+    """Makes the run a recipe describes, or goes on with it where an earlier training was killed."""
+    mechanism, options = mechanism_of(recipe)
+    corpus = corpus or read_corpus(recipe.data)
+    if policy is None and recipe.policy is not None:
+        policy = make_policy(recipe.policy)
+    if policy is None and recipe.tokenizer.train:
+        raise RefusedError(
+            "Training a tokenizer needs a policy, because a vocabulary learned from secrets holds them; "
+            "name one (policy: nothing says that there are none) or take a public tokenizer (tokenizer: gpt2)."
+        )
+    policy = policy or make_policy("nothing")
+    with only_one(output):
+        facts = {"corpus_fingerprint": corpus.fingerprint(), "policy_fingerprint": policy.fingerprint()}
+        run = begin_run(output, recipe, facts, overwrite=overwrite)
+        encoder = _encoder(recipe, corpus, policy)
+        encoder.tokenizer.save_pretrained(run.model_folder)
+        with TrainingBar(progress) as bar:
+            training = Training(run, recipe, corpus, policy, encoder, _model(recipe, encoder), bar)
+            mechanism.train(training, options)
+        save_model(training.model, run.model_folder)
+        run.finish(parameters=sum(p.numel() for p in training.model.parameters()), vocabulary=len(encoder.tokenizer))
+    return run
+
+
+def read_corpus(data: DataSettings | None) -> Corpus:
+    """The corpus a recipe points at, divided and cut to size as it asks."""
+    if data is None:
+        raise SettingError("The recipe does not say where its data is; add 'data: FILE' or pass --data FILE.")
+    if data.corpus:
+        corpus = named(data.corpus, Path(data.path))
+    else:
+        corpus = read(
+            Path(data.path),
+            fields=data.fields.fields(),
+            records=data.records,
+            encoding=data.encoding,
+            on_bad=data.on_bad,
+        )
+    if set(corpus.splits) == {"train"}:
+        corpus = divide(corpus, data.divide.valid, data.divide.test)
+    return corpus.limited(**data.limit)
+
+
+def _encoder(recipe: Recipe, corpus: Corpus, policy: Policy) -> Encoder:
+    mask = recipe.redaction.mask
+    if recipe.tokenizer.train:
+        redacted = redacted_records(corpus.records("train"), policy, recipe)
+        tokenizer = train_bpe(redacted, policy, recipe.tokenizer.vocabulary, mask=mask)
+    else:
+        tokenizer = load_tokenizer(str(recipe.tokenizer.name))
+    return Encoder(with_mask(tokenizer, mask))
+
+
+def _model(recipe: Recipe, encoder: Encoder) -> nn.Module:
+    name, settings = recipe.model.name, recipe.model.model_extra or {}
+    if name not in MODELS and Path(name, "config.json").is_file():
+        return load_model(Path(name))
+    return new_model(name, len(encoder.tokenizer), settings, recipe.seed)

@@ -1,0 +1,89 @@
+"""A training under way: corpus, policy, tokenizer and model in one place, with the steps mechanisms are made of."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from torch import nn
+
+from discreet.engine import plain
+from discreet.engine.allocator import keep_buffers
+from discreet.errors import InputError
+from discreet.mechanisms.language import LanguageBatches, language_loss, mean_loss
+from discreet.mechanisms.recipe import Recipe
+from discreet.mechanisms.run import Run
+from discreet.policy.contract import Policy
+from discreet.progress import TrainingBar
+from discreet.sanitize.redact import Redaction, redact_all
+from discreet.text.corpus import Corpus
+from discreet.text.records import Record, Secret
+from discreet.text.tokenize import Encoded, Encoder
+from discreet.text.vocabulary import masks_of
+
+
+@dataclass
+class Training:
+    """What a mechanism is given to work with."""
+
+    run: Run
+    recipe: Recipe
+    corpus: Corpus
+    policy: Policy
+    encoder: Encoder
+    model: nn.Module
+    bar: TrainingBar
+
+    def encoded(self, split: str) -> Encoded:
+        """A split as it is, each token knowing whether the policy calls it secret."""
+        return self._filled(self.encoder.encode_all(self.policy.secrets_of_all(self.corpus.records(split))), split)
+
+    def redacted(self, split: str) -> Encoded:
+        """A split with every secret masked; masks are context and never targets."""
+        records = redacted_records(self.corpus.records(split), self.policy, self.recipe)
+        return self._filled(self.encoder.encode_all(((record, ()) for record in records), masks=self._masks), split)
+
+    def fit(self, encoded: Encoded) -> None:
+        """Trains the model plainly on encoded text, validating on the untouched validation split if there is one."""
+        keep_buffers()
+        settings = self.recipe.training
+        valid = self.encoded("valid") if "valid" in self.corpus else None
+        plain.fit(
+            self.model,
+            LanguageBatches(encoded, settings, self.recipe.seed),
+            language_loss,
+            settings,
+            seed=self.recipe.seed,
+            folder=self.run.checkpoint_folder,
+            validate=(lambda model: mean_loss(model, valid)) if valid is not None else None,
+            observer=RunObserver(self.run, self.bar),
+        )
+
+    def _masks(self, record: Record) -> tuple[Secret, ...]:
+        return masks_of(record, self.recipe.redaction.mask)
+
+    def _filled(self, encoded: Encoded, split: str) -> Encoded:
+        if len(encoded) == 0:
+            raise InputError(f"The corpus '{self.corpus.name}' has no records in its {split} split.")
+        return encoded
+
+
+def redacted_records(records: Iterable[Record], policy: Policy, recipe: Recipe) -> Iterable[Record]:
+    """Records as a recipe's redaction writes them."""
+    return redact_all(records, policy, Redaction(**recipe.redaction.model_dump()))
+
+
+@dataclass(frozen=True)
+class RunObserver:
+    """Writes each epoch into the run and shows each step on the bar."""
+
+    run: Run
+    bar: TrainingBar
+
+    def step(self, step: plain.Step) -> None:
+        self.bar.step(f"epoch {step.epoch + 1}", step.step, step.steps, step.loss, step.targets)
+
+    def epoch(self, end: plain.EpochEnd) -> None:
+        self.run.add_metrics(end._asdict() | {"tokens_per_second": end.targets / max(end.seconds, 1e-9)})
+        valid = "" if end.valid_loss is None else f", validation {end.valid_loss:.4f}"
+        self.bar.say(f"epoch {end.epoch + 1}: loss {end.train_loss:.4f}{valid} ({end.seconds:.0f} s)")
+
+

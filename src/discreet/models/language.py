@@ -1,0 +1,127 @@
+"""Any causal language model, seen as two parts: hidden states, and an output layer that turns them into tokens.
+
+Keeping the parts apart lets training fuse the output layer with the loss, and lets evaluation score long records
+without ever holding all their logits.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from discreet.errors import RunError, SettingError
+from discreet.models.lstm import LSTMConfig, LSTMLanguageModel
+from discreet.registry import Registry, nearest
+
+MODELS: Registry[Callable[..., nn.Module]] = Registry("model", "discreet.models", "discreet.models")
+"""Name -> function of the vocabulary size and keyword settings that makes a fresh model."""
+
+ROWS_AT_ONCE = 2048
+"""How many positions are turned into logits at a time when scoring: bounds memory whatever the record's length."""
+
+
+class Output(NamedTuple):
+    """What the output layer is made of."""
+
+    weight: Tensor
+    bias: Tensor | None
+
+
+class Scores(NamedTuple):
+    """How a model did at each position: minus log-probability of the target, and whether it was the first choice."""
+
+    loss: Tensor
+    first_choice: Tensor
+
+
+@MODELS.register("lstm")
+def lstm(
+    vocabulary: int, embedding: int = 200, hidden: int = 200, layers: int = 1, tied: bool = False, dropout: float = 0.2
+) -> nn.Module:
+    """An LSTM language model with fresh weights."""
+    config = LSTMConfig(
+        vocab_size=vocabulary,
+        embedding_size=embedding,
+        hidden_size=hidden,
+        num_hidden_layers=layers,
+        tie_word_embeddings=tied,
+        dropout=dropout,
+    )
+    return LSTMLanguageModel(config)
+
+
+def new_model(name: str, vocabulary: int, settings: Mapping[str, Any], seed: int) -> nn.Module:
+    """A fresh model of a registered kind; the same seed gives the same weights."""
+    make = MODELS[name]
+    known = set(make.__annotations__) - {"vocabulary", "return"}
+    for key in settings:
+        if key not in known:
+            raise SettingError(f"The model '{name}' has no setting '{key}'; {nearest(key, known)}")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return make(vocabulary, **settings)
+
+
+def load_model(folder: Path) -> nn.Module:
+    """A causal language model from a folder written by `save_pretrained`."""
+    from transformers import AutoModelForCausalLM
+
+    if not (folder / "config.json").is_file():
+        raise RunError(f"{folder}: there is no model here (config.json is missing).")
+    with quiet_transformers():
+        model: nn.Module = AutoModelForCausalLM.from_pretrained(folder)
+    return model
+
+
+def save_model(model: nn.Module, folder: Path) -> None:
+    """Writes the folder that `from_pretrained` loads."""
+    with quiet_transformers():
+        model.save_pretrained(folder)  # type: ignore[operator]
+
+
+class quiet_transformers:  # noqa: N801 - used as a statement
+    """Keeps transformers' own progress bars off the terminal."""
+
+    def __enter__(self) -> None:
+        from transformers.utils import logging
+
+        self._shown = logging.is_progress_bar_enabled()
+        logging.disable_progress_bar()
+
+    def __exit__(self, *_: object) -> None:
+        from transformers.utils import logging
+
+        if self._shown:
+            logging.enable_progress_bar()
+
+
+def hidden_states(model: nn.Module, input_ids: Tensor) -> Tensor:
+    """What the output layer sees at each position. Padding on the right is invisible to a causal model."""
+    if isinstance(model, LSTMLanguageModel):
+        return model.hidden(input_ids)[0]
+    states: Tensor = model.base_model(input_ids=input_ids).last_hidden_state  # type: ignore[operator]
+    return states
+
+
+def output_layer(model: nn.Module) -> Output:
+    layer = model.get_output_embeddings()  # type: ignore[operator]
+    return Output(layer.weight, getattr(layer, "bias", None))
+
+
+@torch.no_grad()
+def score(model: nn.Module, input_ids: Tensor, targets: Tensor) -> Scores:
+    """Loss and first choice at each position of a batch; positions without a target (-100) score 0."""
+    states = hidden_states(model, input_ids).flatten(0, 1)
+    weight, bias = output_layer(model)
+    flat = targets.flatten()
+    rows = (flat >= 0).nonzero().squeeze(1)
+    loss = torch.zeros(flat.shape)
+    first_choice = torch.zeros(flat.shape, dtype=torch.bool)
+    for some in rows.split(ROWS_AT_ONCE):
+        logits = torch.nn.functional.linear(states[some], weight, bias).float()
+        wanted = flat[some]
+        loss[some] = logits.logsumexp(1) - logits.gather(1, wanted[:, None]).squeeze(1)
+        first_choice[some] = logits.argmax(1) == wanted
+    return Scores(loss.view(targets.shape), first_choice.view(targets.shape))

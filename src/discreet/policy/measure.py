@@ -1,0 +1,260 @@
+r"""How good a policy is: what it finds, set against the secrets that a labelled file marks (gold).
+
+    result = measure(discreet.read("labelled.jsonl").all(), discreet.policy("digits"))
+    print(result.recall, result.recall_interval)
+
+- A marked secret is **found** when the policy covers *every* character of it: the rest of a name half covered still
+  leaks. `recall` is the share found; kinds need not agree.
+- A secret the policy names is **right** when at least half of its characters are marked. `precision` is the share
+  right; `f1` is the harmonic mean of both.
+- `characters` holds precision, recall and F1 of single characters.
+- `recall_interval` and `precision_interval` are 95 % Clopper-Pearson intervals, which take secrets for independent.
+  Secrets of one record rarely are; `recall_interval_by_record` is a 95 % percentile bootstrap that draws whole records
+  (1,000 times, seeded), and is the one to quote for long records.
+- `token_share` is the share of tokens (`\w+` or a run of other visible characters) with a character the policy calls
+  secret; `token_share_gold` that of the marks.
+
+A ratio with nothing below the line is None. The pair text of a record counts where the file marks its secrets. Records
+stream by: what is kept is counts, plus the bootstrap's count of each distinct (found, marked) pair.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from discreet.policy.algebra import Run, runs
+from discreet.policy.contract import Policy
+from discreet.policy.gold import marked
+from discreet.text.records import Record, Secret
+
+TOKEN = re.compile(r"\w+|[^\w\s]+")
+REPLICATES = 1000
+MOST_MISSES = 100_000
+"""Distinct missed texts remembered when asked for; more of them are only counted."""
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Miss:
+    """A marked secret that the policy left uncovered, how often, and where first."""
+
+    kind: str
+    text: str
+    times: int
+    place: str
+
+
+@dataclass(frozen=True)
+class KindMeasure:
+    """How the secrets of one marked kind fared."""
+
+    recall: float
+    recall_interval: Interval
+    support: int
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A policy's score against marked secrets; the module says what each number means."""
+
+    records: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    precision_interval: Interval | None
+    recall_interval: Interval | None
+    recall_interval_by_record: Interval | None
+    secrets_marked: int
+    secrets_found: int
+    secrets_named: int
+    secrets_right: int
+    token_share: float | None
+    token_share_gold: float | None
+    characters: dict[str, float | None]
+    by_kind: dict[str, KindMeasure]
+    misses: tuple[Miss, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; misses, which are secrets in clear, only where they were asked for."""
+        plain = asdict(self)
+        if not self.misses:
+            del plain["misses"]
+        return plain
+
+
+def measure(records: Iterable[Record], policy: Policy, *, misses: int = 0, seed: int = 0) -> Measure:
+    """Scores a policy against the secrets the records mark, keeping the `misses` most frequent missed ones if asked."""
+    tally = _Tally(keep_misses=misses > 0)
+    for record, secrets in policy.secrets_of_all(records):
+        found, total = tally.add(record, marked(record), secrets)
+        if record.pair is not None and record.pair_secrets is not None:
+            pair = record.of_pair()
+            more = tally.add(pair, record.pair_secrets, policy.secrets(pair))
+            found, total = found + more[0], total + more[1]
+        tally.per_record[found, total] += 1
+    return tally.measure(misses, seed)
+
+
+@dataclass
+class _Tally:
+    """Counts that grow record by record."""
+
+    keep_misses: bool
+    found: int = 0
+    named: int = 0
+    right: int = 0
+    marked_characters: int = 0
+    named_characters: int = 0
+    shared_characters: int = 0
+    tokens: int = 0
+    marked_tokens: int = 0
+    named_tokens: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    kinds_found: Counter[str] = field(default_factory=Counter)
+    per_record: Counter[tuple[int, int]] = field(default_factory=Counter)
+    missed: Counter[tuple[str, str]] = field(default_factory=Counter)
+    places: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def add(self, record: Record, gold: Sequence[Secret], secrets: Sequence[Secret]) -> tuple[int, int]:
+        """Counts one text; says how many of its marked secrets were found, and how many there are."""
+        gold_runs, runs_named = runs(gold), runs(secrets)
+        found = 0
+        for secret, inside in zip(gold, covered(gold, runs_named), strict=True):
+            length = secret.end - secret.start
+            self.kinds[secret.kind] += 1
+            self.marked_characters += length
+            self.shared_characters += inside
+            if inside == length:
+                found += 1
+                self.kinds_found[secret.kind] += 1
+            elif self.keep_misses:
+                self._remember(record, secret)
+        for secret, inside in zip(secrets, covered(secrets, gold_runs), strict=True):
+            length = secret.end - secret.start
+            self.named_characters += length
+            self.right += 2 * inside >= length
+        self.found += found
+        self.named += len(secrets)
+        edges = [match.span() for match in TOKEN.finditer(record.text)]
+        self.tokens += len(edges)
+        self.marked_tokens += tokens_touched(edges, gold_runs)
+        self.named_tokens += tokens_touched(edges, runs_named)
+        return found, len(gold)
+
+    def _remember(self, record: Record, secret: Secret) -> None:
+        key = (secret.kind, record.text[secret.start : secret.end])
+        if key in self.missed or len(self.missed) < MOST_MISSES:
+            self.missed[key] += 1
+            self.places.setdefault(key, record.place or record.id)
+
+    def measure(self, misses: int, seed: int) -> Measure:
+        marks = sum(self.kinds.values())
+        precision, recall = ratio(self.right, self.named), ratio(self.found, marks)
+        in_characters = (ratio(self.shared_characters, n) for n in (self.named_characters, self.marked_characters))
+        character_precision, character_recall = in_characters
+        return Measure(
+            records=self.per_record.total(),
+            precision=precision,
+            recall=recall,
+            f1=f1(precision, recall),
+            precision_interval=clopper_pearson(self.right, self.named),
+            recall_interval=clopper_pearson(self.found, marks),
+            recall_interval_by_record=bootstrap(self.per_record, seed),
+            secrets_marked=marks,
+            secrets_found=self.found,
+            secrets_named=self.named,
+            secrets_right=self.right,
+            token_share=ratio(self.named_tokens, self.tokens),
+            token_share_gold=ratio(self.marked_tokens, self.tokens),
+            characters={
+                "precision": character_precision,
+                "recall": character_recall,
+                "f1": f1(character_precision, character_recall),
+            },
+            by_kind={kind: self._of_kind(kind) for kind in sorted(self.kinds)},
+            misses=tuple(
+                Miss(kind, text, times, self.places[kind, text])
+                for (kind, text), times in self.missed.most_common(misses)
+            ),
+        )
+
+    def _of_kind(self, kind: str) -> KindMeasure:
+        found, support = self.kinds_found[kind], self.kinds[kind]
+        interval = clopper_pearson(found, support)
+        assert interval is not None  # a kind is only known from a secret of it
+        return KindMeasure(found / support, interval, support)
+
+
+def covered(secrets: Sequence[Secret], others: Sequence[Run]) -> Iterator[int]:
+    """For each secret, how many of its characters are in the runs."""
+    first = 0
+    for start, end, _, _ in secrets:
+        while first < len(others) and others[first][1] <= start:
+            first += 1
+        inside, at = 0, first
+        while at < len(others) and others[at][0] < end:
+            inside += min(end, others[at][1]) - max(start, others[at][0])
+            at += 1
+        yield inside
+
+
+def tokens_touched(edges: Sequence[Run], others: Sequence[Run]) -> int:
+    """How many tokens have a character in the runs."""
+    starts, ends = [start for start, _ in edges], [end for _, end in edges]
+    touched = counted = 0
+    for start, end in others:
+        first, last = max(bisect_right(ends, start), counted), bisect_left(starts, end)
+        if last > first:
+            touched += last - first
+            counted = last
+    return touched
+
+
+def ratio(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def f1(precision: float | None, recall: float | None) -> float | None:
+    if precision is None and recall is None:
+        return None
+    precision, recall = precision or 0.0, recall or 0.0
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def clopper_pearson(hits: int, trials: int, level: float = 0.95) -> Interval | None:
+    """The exact binomial interval: covers the true share with at least this probability, whatever it is."""
+    from scipy.special import betaincinv
+
+    if not trials:
+        return None
+    tail = (1 - level) / 2
+    low = 0.0 if hits == 0 else float(betaincinv(hits, trials - hits + 1, tail))
+    high = 1.0 if hits == trials else float(betaincinv(hits + 1, trials - hits, 1 - tail))
+    return low, high
+
+
+def bootstrap(per_record: Counter[tuple[int, int]], seed: int, level: float = 0.95) -> Interval | None:
+    """Percentiles of recall over resamples of whole records.
+
+    Drawing n records with replacement and counting them is a multinomial draw over the distinct (found, marked)
+    pairs, so the cost depends on how many of those there are and not on the number of records.
+    """
+    pairs = sorted(per_record)
+    if not any(total for _, total in pairs):
+        return None
+    counts = np.array([per_record[pair] for pair in pairs])
+    found, total = np.array(pairs).T
+    random = np.random.default_rng(seed)
+    recalls: list[float] = []
+    for _ in range(REPLICATES):
+        drawn = random.multinomial(counts.sum(), counts / counts.sum())
+        if marks := int(drawn @ total):
+            recalls.append(float(drawn @ found) / marks)
+    low, high = np.quantile(recalls, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)

@@ -1,0 +1,118 @@
+r"""Secrets from a list: the names of all customers, the streets of a town (`policy: words:FILE`).
+
+    discreet.words("names.txt", kind="PERSON")          # one entry a line, of one or more words; .gz also
+    discreet.words(["Ann Lee", "Acme & Sons"], kind="NAME")
+
+A text is cut into words (`\w+`) and single other characters; an entry is found where its words follow each other,
+whatever white space stands between them, so `Ann Lee` is also found across a line break. Only whole words count: `Ann`
+is not found in `Annual`, nor anything in scripts that put no space between words (use `regex` there). Entries that
+overlap in the text become one secret. Case is ignored unless `ignore_case` is false; composed and decomposed accents
+are the same. The cost per word of text does not depend on the length of the list.
+
+The spec names the file and the SHA-256 of its contents, never the words, and a list that has changed since is refused.
+A list given in Python or in YAML itself has no file to point at, so there the spec holds the words.
+"""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import InputError, SettingError
+from discreet.files import open_binary
+from discreet.policy.contract import POLICIES, Policy, TextPolicy
+from discreet.text.records import Secret
+
+TOKEN = re.compile(r"\w+|[^\w\s]")
+NEXT_TOKEN = re.compile(r"\s*(\w+|[^\w\s])")
+END = ""
+"""The key that says an entry ends at this node; no token is empty."""
+
+Node = dict[str, Any]
+"""Token -> the node of the tokens that may follow it."""
+
+
+class Words(TextPolicy):
+    """Entries of a list, found as whole words, all of one kind."""
+
+    def __init__(self, entries: Iterable[str], kind: str, ignore_case: bool, source: Any) -> None:
+        self.kind, self.ignore_case = kind, ignore_case
+        self._source = source
+        self._root: Node = {}
+        for entry in entries:
+            for form in {unicodedata.normalize("NFC", entry), unicodedata.normalize("NFD", entry)}:
+                self._add(form)
+        if not self._root:
+            raise SettingError("The list of words is empty; give it at least one entry, or use the policy 'nothing'.")
+
+    def _add(self, entry: str) -> None:
+        node = self._root
+        for token in TOKEN.findall(entry):
+            node = node.setdefault(self._key(token), {})
+        if node is not self._root:
+            node[END] = True
+
+    def find(self, text: str) -> Sequence[Secret]:
+        root = self._root
+        if self.ignore_case:
+            begins = [match for match in TOKEN.finditer(text) if match[0].casefold() in root]
+        else:
+            begins = [match for match in TOKEN.finditer(text) if match[0] in root]
+        return [Secret(match.start(), end, self.kind) for match in begins if (end := self._end(match, text))]
+
+    def _end(self, match: re.Match[str], text: str) -> int:
+        """Where the longest entry that begins with this token ends, or 0 where none does."""
+        node: Node | None = self._root.get(self._key(match[0]))
+        end, best = match.end(), 0
+        while node is not None:
+            if END in node:
+                best = end
+            following = NEXT_TOKEN.match(text, end)
+            if following is None:
+                break
+            node, end = node.get(self._key(following[1])), following.end()
+        return best
+
+    def _key(self, token: str) -> str:
+        return token.casefold() if self.ignore_case else token
+
+    def spec(self) -> Any:
+        return {"words": self._source | {"kind": self.kind, "ignore_case": self.ignore_case}}
+
+
+def _read(path: Path) -> tuple[list[str], str]:
+    """The lines of a list and the SHA-256 of its (unpacked) contents."""
+    try:
+        with open_binary(path) as stream:
+            data = stream.read()
+    except FileNotFoundError:
+        raise InputError(
+            f"{path}: there is no such list of words; give the path of a text file, one entry a line."
+        ) from None
+    lines = data.removeprefix(b"\xef\xbb\xbf").splitlines()
+    entries: list[str] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            entries.append(line.decode("utf-8"))
+        except UnicodeDecodeError:
+            raise InputError(f"{path}, line {number}: not UTF-8; save the list of words as UTF-8.") from None
+    return entries, hashlib.sha256(data).hexdigest()
+
+
+@POLICIES.register("words")
+def words(
+    source: str | Path | Sequence[str], kind: str = "WORD", ignore_case: bool = True, sha256: str | None = None
+) -> Policy:
+    """The entries of a file (one a line) or of a list; `sha256`, where given, must be that of the file."""
+    if not isinstance(source, str | Path):
+        entries = list(source)
+        return Words(entries, kind, ignore_case, {"source": entries})
+    path = Path(source)
+    entries, digest = _read(path)
+    if sha256 is not None and sha256 != digest:
+        raise SettingError(
+            f"{path}: the list of words is not the one with SHA-256 {sha256}; restore it, or drop 'sha256'."
+        )
+    return Words(entries, kind, ignore_case, {"source": path.as_posix(), "sha256": digest})

@@ -1,0 +1,214 @@
+"""Redaction: secrets replaced by a mask before anything learns from the text.
+
+    >>> from discreet.text.records import Record, Secret
+    >>> ann = Record(id="1", text="Call Ann Lee on 555-0101.")
+    >>> found = [Secret(5, 8, "PERSON"), Secret(9, 12, "PERSON"), Secret(16, 24, "PHONE")]
+    >>> redact(ann, found).text
+    'Call <MASK> on <MASK>.'
+    >>> redact(ann, found, Redaction(style="kind")).text
+    'Call <PERSON> on <PHONE>.'
+
+What to know:
+
+- **Runs merge.** Secrets that touch, or have only spaces between them, become one mask, so that the number of words of
+  a name does not show. A line end between them keeps them apart. With style `kind`, only secrets of one kind merge.
+- **A mask in the output is always ours.** Text that holds the mask already (with style `kind`: anything of the form
+  `<CAPITALS>`) is refused, or escaped by a space after its first character: `<MASK>` becomes `< MASK>`.
+- The redacted record's `secrets` are the masks, so that redacting with the policy `gold` again changes nothing.
+- Only the text and the pair text are redacted. Id, author, label, split and other fields stay as they are.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+from discreet.errors import RefusedError, SettingError
+from discreet.policy.contract import Policy
+from discreet.text.records import Edit, Record, Secret, check_secrets, edit
+
+STYLES = ("mask", "kind", "remove")
+ON_LITERAL = ("refuse", "escape")
+LINE_ENDS = frozenset("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
+KIND_MARK = re.compile(r"<[A-Z][A-Z0-9_]*>")
+
+
+@dataclass(frozen=True)
+class Redaction:
+    """How secrets are replaced."""
+
+    style: str = "mask"
+    """`mask`: by one mask token; `kind`: by `<KIND>`; `remove`: by nothing."""
+    mask: str = "<MASK>"
+    on_literal: str = "refuse"
+    """A mask that the text already holds: `refuse` the record, or `escape` it."""
+    across_spaces: bool = True
+    """Whether secrets with only spaces between them become one mask."""
+
+    def __post_init__(self) -> None:
+        for name, value, known in (("style", self.style, STYLES), ("on_literal", self.on_literal, ON_LITERAL)):
+            if value not in known:
+                raise SettingError(f"The redaction's {name} '{value}' is not known; choose one of {', '.join(known)}.")
+        if self.style == "mask":
+            _check_mask(self.mask, self.on_literal)
+
+    def mark(self, kind: str) -> str:
+        """What stands in the text for a secret of this kind."""
+        return self.mask if self.style == "mask" else _kind_mark(kind) if self.style == "kind" else ""
+
+
+def _check_mask(mask: str, on_literal: str) -> None:
+    """Masks for which "every mask in the output is ours" can be promised: no spaces, and no overlap with themselves."""
+    if not mask or any(character.isspace() for character in mask):
+        raise SettingError("The mask must have at least one character and no spaces, as in <MASK>.")
+    if any(mask.startswith(mask[-size:]) for size in range(1, len(mask))):
+        raise SettingError(f"The mask '{mask}' ends as it begins, so two could not be told from three; try <MASK>.")
+    if len(mask) == 1 and on_literal == "escape":
+        raise SettingError("A mask of one character cannot be escaped; use a longer one such as <MASK>.")
+
+
+@lru_cache(maxsize=1024)
+def _kind_mark(kind: str) -> str:
+    name = re.sub(r"[^A-Z0-9]+", "_", kind.upper()).strip("_")
+    return f"<{name}>" if name[:1].isalpha() else f"<KIND_{name}>" if name else "<SECRET>"
+
+
+MASKED = Redaction()
+
+
+def redact(
+    record: Record,
+    secrets: Sequence[Secret],
+    redaction: Redaction = MASKED,
+    pair_secrets: Sequence[Secret] | None = None,
+) -> Record:
+    """The record with its secrets replaced; one that has a pair text needs the secrets of that too."""
+    if record.pair is None:
+        return _redact_text(record, secrets, redaction)
+    if pair_secrets is None:
+        raise RefusedError(
+            f"{_place(record)}: the record has a pair text; give its secrets too, or they would stay in."
+        )
+    text = _redact_text(record, secrets, redaction)
+    pair = _redact_text(record.of_pair(), pair_secrets, redaction)
+    return replace(text, pair=pair.text, pair_secrets=pair.secrets)
+
+
+@dataclass
+class Tally:
+    """What a walk of `redact_all` has done so far; counts only."""
+
+    records: int = 0
+    redacted: int = 0
+    """Records that had a secret."""
+    secrets: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    kept: set[str] = field(default_factory=set)
+    """Names of the fields that were passed on unredacted."""
+
+    def add(self, record: Record, secrets: Sequence[Secret]) -> None:
+        self.records += 1
+        self.redacted += bool(secrets)
+        self.secrets += len(secrets)
+        self.kinds.update([secret.kind for secret in secrets])
+        self.kept.update(record.fields)
+        self.kept.update(name for name in ("author", "label") if getattr(record, name) is not None)
+
+
+def redact_all(
+    records: Iterable[Record], policy: Policy, redaction: Redaction = MASKED, tally: Tally | None = None
+) -> Iterator[Record]:
+    """Every record, redacted as it streams by."""
+    for record, secrets in policy.secrets_of_all(records):
+        of_pair = None if record.pair is None else policy.secrets(record.of_pair())
+        if tally is not None:
+            tally.add(record, (*secrets, *of_pair) if of_pair else secrets)
+        yield redact(record, secrets, redaction, of_pair)
+
+
+def redact_with(policy: Policy, redaction: Redaction = MASKED) -> Callable[[Record], Record]:
+    """Redaction of one record at a time: `corpus.map(redact_with(policy))`."""
+
+    def change(record: Record) -> Record:
+        (changed,) = redact_all([record], policy, redaction)
+        return changed
+
+    return change
+
+
+def _redact_text(record: Record, secrets: Sequence[Secret], redaction: Redaction) -> Record:
+    merged = merge(check_secrets(secrets, record.text, _place(record)), record.text, redaction)
+    edits = [Edit(run.start, run.end, redaction.mark(run.kind)) for run in merged]
+    if literals := _literals(record, edits, redaction):
+        edits = sorted(edits + literals)
+    return edit(record, edits, secrets=_masks(merged, edits))
+
+
+def merge(secrets: Sequence[Secret], text: str, redaction: Redaction) -> list[Secret]:
+    """Secrets that become one mask, as one span each; the longest gives the kind."""
+    merged: list[Secret] = []
+    longest = 0
+    for secret in secrets:
+        length = secret.end - secret.start
+        if merged and _joins(merged[-1], secret, text, redaction):
+            last = merged[-1]
+            kind = secret.kind if length > longest else last.kind
+            merged[-1] = Secret(last.start, secret.end, kind)
+            longest = max(longest, length)
+        else:
+            merged.append(secret)
+            longest = length
+    return merged
+
+
+def _joins(last: Secret, secret: Secret, text: str, redaction: Redaction) -> bool:
+    if redaction.style == "kind" and last.kind != secret.kind:
+        return False
+    if last.end == secret.start:
+        return True
+    if not redaction.across_spaces or not text[last.end].isspace():  # looked at first: most gaps are long and are words
+        return False
+    gap = text[last.end : secret.start]
+    return gap.isspace() and LINE_ENDS.isdisjoint(gap)
+
+
+def _literals(record: Record, edits: Sequence[Edit], redaction: Redaction) -> list[Edit]:
+    """The edits that escape masks in the public text.
+
+    A mask has no part that is both its beginning and its end, so one that overlaps a secret is broken by the edit
+    there, and none can arise where a mask of ours meets public text: looking at the public text alone is enough.
+    """
+    if redaction.style == "remove" or (redaction.mask if redaction.style == "mask" else "<") not in record.text:
+        return []
+    pattern = KIND_MARK if redaction.style == "kind" else re.compile(re.escape(redaction.mask))
+    escapes: list[Edit] = []
+    after = 0
+    for begin, end in [*((start, end) for start, end, _ in edits), (len(record.text), len(record.text))]:
+        for match in pattern.finditer(record.text, after, begin):
+            if redaction.on_literal == "refuse":
+                raise RefusedError(
+                    f"{_place(record)}, character {match.start()}: the text already holds what would read as a mask; "
+                    "choose another mask, or set on-literal to 'escape'."
+                )
+            escapes.append(Edit(match.start() + 1, match.start() + 1, " "))
+        after = end
+    return escapes
+
+
+def _masks(merged: Sequence[Secret], edits: Sequence[Edit]) -> tuple[Secret, ...]:
+    """Where the masks stand in the new text."""
+    masks: list[Secret] = []
+    kinds = iter(merged)
+    shift = 0
+    for start, end, text in edits:
+        if end > start:
+            kind = next(kinds).kind
+            if text:
+                masks.append(Secret(start + shift, start + shift + len(text), kind))
+        shift += len(text) - (end - start)
+    return tuple(masks)
+
+
+def _place(record: Record) -> str:
+    return record.place or f"record {record.id}"

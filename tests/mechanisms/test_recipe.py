@@ -1,0 +1,73 @@
+"""Recipes: defaults, changes from the command line, and mistakes that name the nearest key."""
+
+import pytest
+import yaml
+
+from discreet.errors import InputError, SettingError
+from discreet.mechanisms.recipe import make_recipe, read_recipe
+
+
+def test_short_forms_mean_the_long_ones():
+    short = make_recipe({"data": "a.jsonl", "model": "lstm", "mechanism": "redacted", "tokenizer": "gpt2"})
+    long = make_recipe(
+        {
+            "data": {"path": "a.jsonl"},
+            "model": {"name": "lstm"},
+            "mechanism": {"name": "redacted"},
+            "tokenizer": {"name": "gpt2"},
+        }
+    )
+    assert short == long
+
+
+def test_a_recipe_written_out_is_the_same_recipe():
+    recipe = make_recipe({"data": "a.jsonl", "model": {"name": "lstm", "hidden": 7}, "policy": {"regex": {"pattern": "x"}}})
+    assert make_recipe(yaml.safe_load(yaml.safe_dump(recipe.model_dump(mode="json")))) == recipe
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"polcy": "digits"}, "there is no key 'polcy'; did you mean 'policy'"),
+        ({"training": {"epoch": 3}}, "there is no key 'training.epoch'; did you mean 'epochs'"),
+        ({"data": {"path": "a", "fields": {"txt": "b"}}}, "no key 'data.fields.txt'; did you mean 'text'"),
+        ({"data": {"corpus": "abcd"}}, "the key 'data.path' is missing"),
+        ({"training": {"epochs": 0}}, "training.epochs: Input should be greater than or equal to 1"),
+        ({"tokenizer": {"name": "gpt2", "train": "bpe"}}, "either name"),
+        ({"training": {"optimizer": "adam"}}, "training.optimizer"),
+    ],
+)
+def test_a_mistake_is_one_sentence_that_names_the_key(values, message):
+    with pytest.raises(SettingError, match=message) as raised:
+        make_recipe({"data": "a.jsonl", **values}, where="r.yaml")
+    assert str(raised.value).startswith("r.yaml: ")
+    assert "\n" not in str(raised.value)
+
+
+def test_changes_reach_into_the_recipe(tmp_path):
+    path = tmp_path / "r.yaml"
+    path.write_text("data: a.jsonl\nmodel: lstm\n")
+    recipe = read_recipe(path, ["training.epochs=3", "model.hidden=50", "data.limit.train=10", "seed=4"])
+    assert recipe.training.epochs == 3
+    assert recipe.model.name == "lstm"
+    assert recipe.model.model_extra == {"hidden": 50}
+    assert recipe.data is not None
+    assert (recipe.data.path, recipe.data.limit) == ("a.jsonl", {"train": 10})
+    assert recipe.seed == 4
+
+
+@pytest.mark.parametrize("change", ["epochs", "=3", "seed=[1"])
+def test_a_change_that_cannot_be_read_is_refused(change):
+    with pytest.raises(SettingError, match="key=value|cannot be read"):
+        make_recipe({"data": "a"}, [change])
+
+
+def test_files_that_are_not_recipes_are_named(tmp_path):
+    with pytest.raises(InputError, match="no such recipe"):
+        read_recipe(tmp_path / "none.yaml")
+    (tmp_path / "bad.yaml").write_text("a: [1\nb: 2\n")
+    with pytest.raises(InputError, match=r"bad.yaml, line 2: this is not YAML"):
+        read_recipe(tmp_path / "bad.yaml")
+    (tmp_path / "list.yaml").write_text("- 1\n")
+    with pytest.raises(InputError, match="keys and values"):
+        read_recipe(tmp_path / "list.yaml")
