@@ -1,8 +1,14 @@
 """What all tests share."""
 
+import os
 from pathlib import Path
 
 import pytest
+
+# Two test processes on two cores: a second thread in each would only make both wait. Set before torch is imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 SHARED_DATA = Path(__file__).parents[1].parent / "shared" / "data"
 

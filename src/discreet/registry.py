@@ -14,11 +14,12 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterable
 from importlib.metadata import entry_points
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from discreet.errors import UnknownNameError
 
 T = TypeVar("T")
+M = TypeVar("M")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -36,13 +37,13 @@ class Registry(Generic[T]):
         self._members: dict[str, T] = {}
         self._loaded = False
 
-    def register(self, name: str) -> Callable[[T], T]:
-        """Decorator: adds a member under a stable name."""
+    def register(self, name: str) -> Callable[[M], M]:
+        """Decorator: adds a member under a stable name, and leaves its type (which may be narrower than T) as it is."""
 
-        def add(member: T) -> T:
+        def add(member: M) -> M:
             if self._members.get(name, member) is not member:
                 raise ValueError(f"two members of the {self.what} registry are called '{name}'")
-            self._members[name] = member
+            self._members[name] = cast("T", member)
             return member
 
         return add

@@ -19,7 +19,6 @@ def evaluate(
     json_output: Json = False,
 ) -> None:
     """Score a run on text: perplexity, bits per character and first-choice accuracy."""
-    from discreet.evaluate.perplexity import evaluate as evaluate_run
     from discreet.mechanisms.run import open_run
     from discreet.text.reading import read
 
@@ -30,6 +29,8 @@ def evaluate(
         corpus = read(data, fields=settings.fields.fields()) if settings else read(data)
         if set(corpus.splits) == {"train"}:
             split = "train"
+    from discreet.evaluate.perplexity import evaluate as evaluate_run  # loads torch: after the run is known to be there
+
     with console.progress() as bar:
         task = bar.add_task("evaluate", total=None)
         result = evaluate_run(opened, corpus, split=split, policy=policy, on_batch=lambda n: bar.advance(task, n))

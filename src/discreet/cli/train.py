@@ -29,7 +29,6 @@ def train(
 ) -> None:
     """Train a model and make a run folder; started again after a kill, it goes on where it stopped."""
     from discreet.mechanisms.recipe import make_recipe, read_recipe
-    from discreet.mechanisms.train import train_recipe
 
     flags: dict[str, Any] = {
         "data.path": data,
@@ -47,6 +46,8 @@ def train(
     texts = [f"{key}={value}" for key, value in flags.items() if value is not None] + (changes or [])
     chosen = read_recipe(recipe, texts) if recipe else make_recipe({}, texts, where="options")
     place = output or Path("runs") / (recipe.stem if recipe else chosen.mechanism.name)
+    from discreet.mechanisms.train import train_recipe  # loads torch: after the recipe is known to be right
+
     run = train_recipe(chosen, place, overwrite=overwrite)
     last = run.metrics[-1]
     if json_output:

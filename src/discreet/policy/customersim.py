@@ -7,22 +7,27 @@ r"""The policy for customer-service dialogs such as CustomerSim: names, phones, 
 
 It knows no names, streets or customers, only forms and the dialog: numbers and addresses have a shape; a name is a run
 of capitalised words that a customer says (words that begin a sentence and are no names are listed), or whatever the
-customer answers when asked for the name. A value once found is then found everywhere in the record, whoever says it, and
-so are the single words of a name. What is told unasked or told wrongly and corrected later is found alike.
+customer answers when asked for the name. A value once found is then found everywhere in the record, whoever says it,
+and so are the single words of a name. What is told unasked, or told wrongly and corrected later, is found alike.
 
 Sharp edges: it prefers to flag too much (a brand of two capitalised words counts as a name); ten digits in a row count
 as a phone even if they are a tracking number; an address without state and ZIP code is found only as the answer to a
 question about the address. Speakers stand before a colon at the start of a line; every one but the assistant counts as
-a customer, and so does text without speakers. "My ID is 123456", the form of the papers' canaries, is a secret of kind `ID`.
+a customer, and so does text without speakers. The number in `My ID is 123456`, the papers' canary, is of kind `ID`.
 """
 
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from discreet.policy.contract import POLICIES, TextPolicy
+from discreet.policy.contract import POLICIES, Policy, TextPolicy
 from discreet.text.records import Secret
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
 
 ADDRESS_WORD = r"(?:[A-Z][\w'’.-]*|\d+[A-Za-z]{0,2}|#\d+|of|the|and|de|del|la|&)"
 ADDRESS = (
@@ -32,41 +37,39 @@ ADDRESS = (
 SHAPES = (
     ("ORDER", re.compile(r"(?<![\w-])(?P<secret>\d{3}-\d{5}-\d{4})(?![\w-])")),
     ("ADDRESS", re.compile(f"(?P<secret>{ADDRESS})")),
-    ("ID", re.compile(r"(?<!\w)(?i:id)\b(?:\W|\b(?:is|no|number)\b){1,6}(?P<secret>\d{4,})(?!\w)")),
+    ("ID", re.compile(r"(?<!\w)(?<!, )(?i:id)\b(?:\W|\b(?:is|no|number)\b){1,8}(?P<secret>\d{4,})(?!\w)")),
     ("PHONE", re.compile(r"(?<!\w)(?<!\d[.-])(?P<secret>\d{3}(?P<joint>[-.]?)\d{3}(?P=joint)\d{4})(?!\w|[.-]\d)")),
     ("TRACKING", re.compile(r"(?<![\w-])(?P<secret>[A-Z0-9]{10})(?![\w-])")),
 )
 """Kinds and their shapes, the surer first: a later one does not touch what an earlier one found."""
 
 LINE = re.compile(r"^(?:(?P<speaker>[A-Za-z]{2,12}): ?)?(?P<said>.*)$", re.MULTILINE)
-ASSISTANTS = {"sys", "system", "agent", "assistant", "bot", "support", "operator"}
+ASSISTANTS = _words("agent assistant bot operator support sys system")
 ASKS_NAME = re.compile(r"\bnames?\b|\bwho (?:am i|are you|is this|is it)\b", re.IGNORECASE)
 ASKS_ADDRESS = re.compile(r"\baddress\b|\bwhere (?:do you live|should (?:we|it))\b", re.IGNORECASE)
+LONGEST_INTRODUCTION = len(" name is ")
 INTRODUCES = re.compile(r"\b(?:name is|name's|i am|i'm|call me)\s$", re.IGNORECASE)
+ADDRESS_PART = re.compile(r"(?<!\w)[\dA-Z][\w-]*")
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
-NO_NAMES = frozenset(
-    re.findall(
-        r"\S+",
-        """
-        a about actually again ah alas all alright also am an and another any anything apologies are as at be
-        been before bought but by bye call can can't cannot certainly cheers contact correct correction could
-        deliver delivered delivery did do does don't done enough everything excuse farewell fine follow for
-        friday from full give given good goodbye got great greetings had has hasn't have haven't hello help here
-        here's hey hi how however i i'd i'll i'm i've id if in indeed information is isn't it it's just know let
-        like made make maybe me mine mistake monday more morning must my myself name name's need never no nope
-        not nothing now number of oh ok okay on one only oops or order ordered our package parcel pardon perfect
-        phone placed please pleasure question reach really receipt registered right same saturday says see send
-        shipment shipped shipping should so some somebody someone sorry sunday sure surname telephone tell than
-        thank thanks that that'd that'll that's the their them then there there's these they thing this those
-        thursday to today told track tracking try tuesday under until up us use verify wait was wasn't we
-        wednesday were what what's when where where's which who whose why with won't would wrong yea yeah yep
-        yes yet you you're your yours zip
-        """,
-    )
+NO_NAMES = _words(
+    """
+    a about actually again ah alas all alright also am an and another any anything apologies are as at be been before
+    bought but by bye call can can't cannot certainly cheers contact correct correction could deliver delivered
+    delivery did do does don't done enough everything excuse farewell fine follow for friday from full give given good
+    goodbye got great greetings had has hasn't have haven't hello help here here's hey hi how however i i'd i'll i'm
+    i've id if in indeed information is isn't it it's just know let like made make maybe me mine mistake monday more
+    morning must my myself name name's need never no nope not nothing now number of oh ok okay on one only oops or
+    order ordered our package parcel pardon perfect phone placed please pleasure question reach really receipt
+    registered right same saturday says see send shipment shipped shipping should so some somebody someone sorry
+    sunday sure surname telephone tell than thank thanks that that'd that'll that's the their them then there there's
+    these they thing this those thursday to today told track tracking try tuesday under until up us use verify wait
+    was wasn't we wednesday were what what's when where where's which who whose why with won't would wrong yea yeah
+    yep yes yet you you're your yours zip
+    """
 )
 """Words that a customer may begin a sentence with, or say in plain dialog, and that are (nearly) never names."""
-ALSO_WORDS = frozenset(("May", "Will", "Day", "Mark", "Grace", "Rose"))
+ALSO_WORDS = _words("Day Grace Mark May Rose Will")
 """Parts of names that are not looked for on their own: they are everyday words where a sentence begins."""
 
 
@@ -78,7 +81,6 @@ class _Said(NamedTuple):
     asked: str
 
 
-@POLICIES.register("customersim")
 class CustomerSim(TextPolicy):
     """Names, phones, addresses, order numbers, tracking numbers and ID numbers of a customer-service dialog."""
 
@@ -88,16 +90,22 @@ class CustomerSim(TextPolicy):
             for match in shape.finditer(text):
                 found.add(*match.span("secret"), kind)
         for said in _customer_lines(text):
-            if ASKS_ADDRESS.search(said.asked) and not found.any_within(said.start, said.end):
-                found.add(*_loose_address(text, said), "ADDRESS")
+            if ASKS_ADDRESS.search(said.asked) and not found.any_of("ADDRESS", said):
+                found.add(*_loose_address(text, said, found), "ADDRESS")
             for start, end in _names(text, said, found):
                 found.add(start, end, "PERSON")
         for start, end, kind in _everywhere(text, found.secrets):
             found.add(start, end, kind)
         return sorted(found.secrets)
 
-    def spec(self) -> str:
+    def spec(self) -> Any:
         return "customersim"
+
+
+@POLICIES.register("customersim")
+def customersim() -> Policy:
+    """What is secret in a customer-service dialog."""
+    return CustomerSim()
 
 
 class _Found:
@@ -109,6 +117,9 @@ class _Found:
 
     def any_within(self, start: int, end: int) -> bool:
         return any(self._covered[start:end])
+
+    def any_of(self, kind: str, said: _Said) -> bool:
+        return any(s.kind == kind and said.start <= s.start < said.end for s in self.secrets)
 
     def add(self, start: int, end: int, kind: str) -> None:
         if start < end and not self.any_within(start, end):
@@ -133,7 +144,7 @@ def _names(text: str, said: _Said, found: _Found) -> Iterator[tuple[int, int]]:
     runs = []
     for chain in _chains(text, words):
         for first, after in _without_ordinary(chain):
-            expected = asked or INTRODUCES.search(text[said.start : chain[first].start()])
+            expected = asked or INTRODUCES.search(text[said.start : chain[first].start()][-LONGEST_INTRODUCTION:])
             if after - first > 1:
                 runs.append(chain[first:after])
             elif expected:
@@ -179,17 +190,18 @@ def _ordinary(word: str) -> bool:
     return word.lower().replace("’", "'") in NO_NAMES
 
 
-def _loose_address(text: str, said: _Said) -> tuple[int, int]:
+def _loose_address(text: str, said: _Said, found: _Found) -> tuple[int, int]:
     """The answer to a question about the address: all from its first number to its last number or capitalised word."""
-    first = re.compile(r"\d").search(text, said.start, said.end)
-    if first is None:
+    parts = [part for part in ADDRESS_PART.finditer(text, said.start, said.end) if not found.any_within(*part.span())]
+    parts = list(itertools.dropwhile(lambda part: not part[0][0].isdigit(), parts))
+    if not parts:
         return said.start, said.start
-    *_, last = re.compile(r"(?<!\w)(?:\d|[A-Z])[\w-]*").finditer(text, first.start(), said.end)
-    return first.start(), last.end()
+    start, ends = parts[0].start(), [part.end() for part in parts]
+    return start, max(end for end in ends if not found.any_within(start, end))
 
 
 def _everywhere(text: str, secrets: Sequence[Secret]) -> Iterator[tuple[int, int, str]]:
-    """Every occurrence of a name or address that was found once, and of the single words of a name, the longest first."""
+    """Every occurrence of a name or address that was found once, and of the single words of a name; long ones first."""
     whole = {(text[s.start : s.end], s.kind) for s in secrets if s.kind in ("PERSON", "ADDRESS")}
     words = {word[0] for value, kind in whole if kind == "PERSON" for word in WORD.finditer(value)}
     lower = text.lower()
@@ -209,4 +221,4 @@ def _occurrences(value: str, text: str) -> Iterator[tuple[int, int]]:
         end = start + len(value)
         if not text[start - 1 : start].isalnum() and not text[end : end + 1].isalnum():
             yield start, end
-        start = text.find(value, end)
+        start = text.find(value, start + 1)

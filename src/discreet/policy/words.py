@@ -17,6 +17,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,7 @@ from discreet.files import open_binary
 from discreet.policy.contract import POLICIES, Policy, TextPolicy
 from discreet.text.records import Secret
 
-TOKEN = re.compile(r"\w+|[^\w\s]")
-NEXT_TOKEN = re.compile(r"\s*(\w+|[^\w\s])")
+TOKEN = re.compile(r"(\w+|[^\w\s])")
 END = ""
 """The key that says an entry ends at this node; no token is empty."""
 
@@ -50,33 +50,35 @@ class Words(TextPolicy):
     def _add(self, entry: str) -> None:
         node = self._root
         for token in TOKEN.findall(entry):
-            node = node.setdefault(self._key(token), {})
+            node = node.setdefault(token.casefold() if self.ignore_case else token, {})
         if node is not self._root:
             node[END] = True
 
     def find(self, text: str) -> Sequence[Secret]:
-        root = self._root
+        pieces = TOKEN.split(text)  # space, token, space, token, ..., space; the spaces may be empty
+        keys = pieces[1::2]
         if self.ignore_case:
-            begins = [match for match in TOKEN.finditer(text) if match[0].casefold() in root]
-        else:
-            begins = [match for match in TOKEN.finditer(text) if match[0] in root]
-        return [Secret(match.start(), end, self.kind) for match in begins if (end := self._end(match, text))]
+            keys = list(map(str.casefold, keys))
+        begins = [at for at, key in enumerate(keys) if key in self._root]
+        if not begins:
+            return ()
+        ends = list(accumulate(map(len, pieces)))
+        return [
+            Secret(ends[2 * at], ends[2 * last + 1], self.kind)
+            for at in begins
+            if (last := self._last(keys, at)) is not None
+        ]
 
-    def _end(self, match: re.Match[str], text: str) -> int:
-        """Where the longest entry that begins with this token ends, or 0 where none does."""
-        node: Node | None = self._root.get(self._key(match[0]))
-        end, best = match.end(), 0
+    def _last(self, keys: Sequence[str], at: int) -> int | None:
+        """The last token of the longest entry that begins at this one, or None where none does."""
+        node: Node | None = self._root[keys[at]]
+        last = None
         while node is not None:
             if END in node:
-                best = end
-            following = NEXT_TOKEN.match(text, end)
-            if following is None:
-                break
-            node, end = node.get(self._key(following[1])), following.end()
-        return best
-
-    def _key(self, token: str) -> str:
-        return token.casefold() if self.ignore_case else token
+                last = at
+            at += 1
+            node = node.get(keys[at]) if at < len(keys) else None
+        return last
 
     def spec(self) -> Any:
         return {"words": self._source | {"kind": self.kind, "ignore_case": self.ignore_case}}

@@ -139,41 +139,51 @@ def redact_with(policy: Policy, redaction: Redaction = MASKED) -> Callable[[Reco
 
 def _redact_text(record: Record, secrets: Sequence[Secret], redaction: Redaction) -> Record:
     merged = merge(check_secrets(secrets, record.text, _place(record)), record.text, redaction)
-    edits = [Edit(run.start, run.end, redaction.mark(run.kind)) for run in merged]
-    if literals := _literals(record, edits, redaction):
-        edits = sorted(edits + literals)
+    escapes = _escapes(record, merged, redaction)
+    if not escapes and not record.turns:
+        return _replaced(record, merged, redaction)
+    edits = sorted([Edit(start, end, redaction.mark(kind)) for start, end, kind, _ in merged] + escapes)
     return edit(record, edits, secrets=_masks(merged, edits))
+
+
+def _replaced(record: Record, merged: Sequence[Secret], redaction: Redaction) -> Record:
+    """What `edit` would do for the common record without turns, finding the masks in the same pass: twice as fast."""
+    text, after, at = record.text, 0, 0
+    pieces: list[str] = []
+    masks: list[Secret] = []
+    for start, end, kind, _ in merged:
+        mark = redaction.mark(kind)
+        pieces.append(text[after:start])
+        pieces.append(mark)
+        at += start - after
+        if mark:
+            masks.append(Secret(at, at + len(mark), kind))
+            at += len(mark)
+        after = end
+    pieces.append(text[after:])
+    return replace(record, text="".join(pieces), secrets=tuple(masks))
 
 
 def merge(secrets: Sequence[Secret], text: str, redaction: Redaction) -> list[Secret]:
     """Secrets that become one mask, as one span each; the longest gives the kind."""
+    any_kind, spaces = redaction.style != "kind", redaction.across_spaces
     merged: list[Secret] = []
+    last: Secret | None = None
     longest = 0
     for secret in secrets:
-        length = secret.end - secret.start
-        if merged and _joins(merged[-1], secret, text, redaction):
-            last = merged[-1]
-            kind = secret.kind if length > longest else last.kind
-            merged[-1] = Secret(last.start, secret.end, kind)
-            longest = max(longest, length)
-        else:
-            merged.append(secret)
-            longest = length
+        start, end, kind, _ = secret
+        if last is not None and (any_kind or kind == last[2]):
+            gap = text[last[1] : start]
+            if not gap or (spaces and gap.isspace() and LINE_ENDS.isdisjoint(gap)):
+                last = merged[-1] = Secret(last[0], end, kind if end - start > longest else last[2])
+                longest = max(longest, end - start)
+                continue
+        merged.append(secret)
+        last, longest = secret, end - start
     return merged
 
 
-def _joins(last: Secret, secret: Secret, text: str, redaction: Redaction) -> bool:
-    if redaction.style == "kind" and last.kind != secret.kind:
-        return False
-    if last.end == secret.start:
-        return True
-    if not redaction.across_spaces or not text[last.end].isspace():  # looked at first: most gaps are long and are words
-        return False
-    gap = text[last.end : secret.start]
-    return gap.isspace() and LINE_ENDS.isdisjoint(gap)
-
-
-def _literals(record: Record, edits: Sequence[Edit], redaction: Redaction) -> list[Edit]:
+def _escapes(record: Record, merged: Sequence[Secret], redaction: Redaction) -> list[Edit]:
     """The edits that escape masks in the public text.
 
     A mask has no part that is both its beginning and its end, so one that overlaps a secret is broken by the edit
@@ -184,15 +194,15 @@ def _literals(record: Record, edits: Sequence[Edit], redaction: Redaction) -> li
     pattern = KIND_MARK if redaction.style == "kind" else re.compile(re.escape(redaction.mask))
     escapes: list[Edit] = []
     after = 0
-    for begin, end in [*((start, end) for start, end, _ in edits), (len(record.text), len(record.text))]:
-        for match in pattern.finditer(record.text, after, begin):
+    for secret in (*merged, Secret(len(record.text), len(record.text), "")):
+        for match in pattern.finditer(record.text, after, secret.start):
             if redaction.on_literal == "refuse":
                 raise RefusedError(
                     f"{_place(record)}, character {match.start()}: the text already holds what would read as a mask; "
                     "choose another mask, or set on-literal to 'escape'."
                 )
             escapes.append(Edit(match.start() + 1, match.start() + 1, " "))
-        after = end
+        after = secret.end
     return escapes
 
 

@@ -15,7 +15,7 @@ Sharp edge: these batches are shuffled, not Poisson samples. No amplification by
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ POOL_BATCHES = 50
 
 Rows = NDArray[np.int64]
 """Windows, one a row: record, start, end."""
-Batch = dict[str, NDArray[np.generic]]
+Batch = dict[str, NDArray[Any]]
 """[rows, T]: `input_ids`, `targets`, `secret` (the target is), `input_secret`; [rows]: `lengths`, `records`."""
 
 

@@ -160,12 +160,13 @@ class Encoder:
 
     def _chunk(self, records: Sequence[Marked]) -> "_Chunk":
         """Many records at once, because the tokenizer works on all their pieces in parallel."""
-        begin, end, _, mask = self.special
+        begin, end = [self.special.begin], [self.special.end]
+        mask = [] if self.special.mask is None else [self.special.mask]
         cuts = [self._cut(*marked) for marked in records]
         found = iter(self._ids(records, cuts))
         parts: list[list[int]] = []
         for pieces in cuts:
-            parts += ([begin], *([mask] if piece.mask else next(found) for piece in pieces), [end])
+            parts += (begin, *(mask if piece.mask else next(found) for piece in pieces), end)
         secret = [bit for pieces in cuts for bit in (False, *(piece.secret for piece in pieces), False)]
         ignored = [bit for pieces in cuts for bit in (False, *(piece.mask for piece in pieces), False)]
 

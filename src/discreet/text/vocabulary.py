@@ -15,8 +15,10 @@ secret is left. Masks are not text and are not learned; the mask is one special 
 
 import copy
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -27,6 +29,8 @@ from discreet.text.tokenize import check_unicode
 MASK = "<MASK>"
 END_OF_TEXT = "<|endoftext|>"
 PAD = "<|pad|>"
+KIND_MARK = re.compile(r"<[A-Z][A-Z0-9_]*>")
+"""What redaction by kind puts in a secret's place."""
 GPT2_SHA256 = {
     "encoder.json": "196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783",
     "vocab.bpe": "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5",
@@ -69,8 +73,12 @@ def with_mask(tokenizer: Any, mask: str = MASK) -> Any:
 
 
 def masks_of(record: Record, mask: str = MASK) -> tuple[Secret, ...]:
-    """The spans of a redacted record that redaction put there: its marked spans that read as the mask or `<KIND>`."""
-    return tuple(s for s in record.secrets or () if record.text[s.start : s.end] in (mask, f"<{s.kind}>"))
+    """The spans of a redacted record that redaction put there: its marked spans that read as the mask or `<KIND>`.
+
+    The pattern looks loose, but a span that is marked *and* spelled like a mask holds nothing to protect.
+    """
+    spelled = ((secret, record.text[secret.start : secret.end]) for secret in record.secrets or ())
+    return tuple(secret for secret, text in spelled if text == mask or KIND_MARK.fullmatch(text))
 
 
 def train_bpe(
@@ -110,19 +118,24 @@ def _public_pieces(records: Iterable[Record], policy: FindsSecrets, mask: str) -
     empty = True
     for record, secrets in policy.secrets_of_all(_texts(records)):
         check_unicode(record)
-        masks = masks_of(record, mask)
-        spans = {m[:2] for m in masks}
+        masked = _masked(record, mask)
         for secret in secrets:
-            if secret[:2] not in spans and not any(m.start <= secret.start and secret.end <= m.end for m in masks):
+            if any(not masked[at] and not record.text[at].isspace() for at in range(secret.start, secret.end)):
                 raise _left_in(record, secret)
-        after = 0
-        for start, end in [*(m[:2] for m in masks), (len(record.text), len(record.text))]:
-            for text in record.text[after:start].split(mask):
-                empty = empty and not text
-                yield text
-            after = end
+        for run in re.finditer(rb"\0+", masked):
+            empty = False
+            yield record.text[run.start() : run.end()]
     if empty:
         raise InputError("There is no text to train a vocabulary on; check the corpus and its train split.")
+
+
+def _masked(record: Record, mask: str) -> bytearray:
+    """One byte for each character, 1 in a mask; also in one whose span was lost on the way through a .txt file."""
+    masked = bytearray(len(record.text))
+    literals = (match.span() for match in re.finditer(re.escape(mask), record.text))
+    for start, end in chain((secret[:2] for secret in masks_of(record, mask)), literals):
+        masked[start:end] = bytes([1]) * (end - start)
+    return masked
 
 
 def _texts(records: Iterable[Record]) -> Iterator[Record]:
@@ -137,7 +150,7 @@ def _left_in(record: Record, secret: Secret) -> RefusedError:
     return RefusedError(
         f"{place}: the policy finds a {secret.kind} secret at character {secret.start}, and a vocabulary is trained on "
         "redacted text only, because its merges memorise frequent strings and a secret would become a token; redact "
-        "the corpus with the same policy first."
+        "the corpus with this policy first, and once more if it then finds others beside the masks."
     )
 
 

@@ -20,15 +20,16 @@ from discreet.text.corpora.layout import source_of
 from discreet.text.formats.decoding import opened
 
 Keys = tuple[str | int, ...]
-CHUNK = 1 << 16
+CHUNK = 1 << 20
 CLOSING = {"{": "}", "[": "]"}
+AFTER_VALUE = frozenset(",:]} \t\r\n")
 
 
 def members(path: Path, depth: int = 1) -> Iterator[tuple[Keys, Any]]:
     """The values that lie `depth` objects or lists deep, each with the keys and positions that lead to it."""
     try:
-        with opened(source_of(path)) as raw:
-            yield from _members(_Window(io.TextIOWrapper(raw, encoding="utf-8-sig")), depth, ())
+        with opened(source_of(path)) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig") as text:
+            yield from _members(_Window(text), depth, ())
     except ValueError:  # broken JSON or broken UTF-8
         raise InputError(f"{path}: not one whole JSON value; get the file again from its source.") from None
 
@@ -73,8 +74,8 @@ class _Window:
                 if not self.more():
                     raise
                 continue
-            if end == len(self.text) and self.more():
-                continue  # a number at the edge may go on behind it
+            if self.text[end : end + 1] not in AFTER_VALUE and self.more():
+                continue  # half a number is a number too: 1 of 1.5 at the edge
             self.at = end
             return value
 

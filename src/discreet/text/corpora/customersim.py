@@ -13,14 +13,14 @@ Dialogs of our own making, in any number and with their true secrets: `discreet 
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from discreet.errors import InputError
 from discreet.text.corpora.contract import register
 from discreet.text.corpora.dialogs import Said, written
-from discreet.text.corpora.layout import corpus_of, find_parts, json_rows, laid_out, lines
+from discreet.text.corpora.layout import corpus_of, find_parts, lines
 from discreet.text.corpus import Corpus, Stream
+from discreet.text.reading import open_records
 from discreet.text.records import Record
 
 SPEAKERS = ("SYS", "USR")
@@ -49,18 +49,9 @@ def without_canaries(corpus: Corpus) -> Corpus:
 
 
 def _read(split: str, path: Path, skipped: Counter[str]) -> Iterator[Record]:
-    if ".jsonl" in path.suffixes:
-        for place, row in json_rows(path):
-            with laid_out(place, "CustomerSim"):
-                record = _of_row(row, place)
-            yield record
-    else:
-        yield _of_file(path)
-
-
-def _of_row(row: dict[str, Any], place: str) -> Record:
-    said = [Said(turn["speaker"], turn["text"]) for turn in row["turns"]]
-    return _record(str(row["id"]), said, row.get("text"), place)
+    records = open_records(path) if ".jsonl" in path.suffixes else [_of_file(path)]
+    for record in records:
+        yield replace(record, fields={**record.fields, "canary": record.id.startswith("canary")})
 
 
 def _of_file(path: Path) -> Record:
@@ -74,13 +65,6 @@ def _of_file(path: Path) -> Record:
             said[-1] = said[-1]._replace(text=f"{said[-1].text}\n{line}")
         else:
             text += line
-    return _record(path.stem, said, None if said else text, f"{path.parent.name}/{path.name}")
-
-
-def _record(name: str, said: list[Said], text: str | None, place: str) -> Record:
-    """A canary has a text and no turns; of a dialog the turns make the text."""
+    place = f"{path.parent.name}/{path.name}"
     whole, turns, _ = written(said)
-    if said and text is not None and text != whole:
-        raise InputError(f"{place}: the dialog's text is not that of its turns; get the file again from its source.")
-    fields = {"canary": name.startswith("canary")}
-    return Record(id=name, text=whole if said else text or "", turns=turns, fields=fields, place=place)
+    return Record(id=path.stem, text=whole or text, turns=turns, place=place)  # a canary has a text and no turns

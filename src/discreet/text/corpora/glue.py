@@ -2,8 +2,9 @@
 
 A record is one row. `text` is the first sentence and `pair` the second (QNLI: question and sentence), without the
 space around them; `label` is as in the file, a number where the file has a number (SST-2, CoLA, MRPC, QQP) and a word
-where it has a word (`entailment`). The test parts have no labels: there `label` is None. Other columns are fields, the
-id is the split and the row's line in the file.
+where it has a word (`entailment`). The test parts have no labels: there `label` is None. Other columns are fields, but
+for MNLI's parse trees, which repeat the sentences and would outlive their redaction. The id is the split and the row's
+line in the file.
 
 The folder is the task's own or the one that holds all tasks under GLUE's names (`SST-2`, `CoLA`, ...). `mnli` is
 validated on genres seen in training, `mnli-mm` on others (the `_mismatched` files). A folder with one part only, say
@@ -64,7 +65,14 @@ TASKS = (
         "#2 String",
         "Quality",
     ),
-    Task("rte", "RTE", "Pairs of sentences, the second following from the first or not", NOT_STATED, "sentence1", "sentence2"),
+    Task(
+        "rte",
+        "RTE",
+        "Pairs of sentences, the second following from the first or not",
+        NOT_STATED,
+        "sentence1",
+        "sentence2",
+    ),
     Task("qnli", "QNLI", "A question and a sentence that answers it or not", "CC BY-SA 4.0", "question", "sentence"),
     Task(
         "qqp",
@@ -104,7 +112,10 @@ for task in TASKS:
         about=f"GLUE. {task.about}; a record is {'a pair' if task.pair else 'a sentence'} with its label.",
         url="https://gluebenchmark.com/tasks",
         licence=task.licence,
-        files=(f"{task.home}/train.tsv (dev{task.kind}, test{task.kind})", f"train.tsv (dev{task.kind}, test{task.kind})"),
+        files=(
+            f"{task.home}/train.tsv (dev{task.kind}, test{task.kind})",
+            f"train.tsv (dev{task.kind}, test{task.kind})",
+        ),
     )(partial(_open, task))
 
 
@@ -143,4 +154,5 @@ def _record(task: Task, name: str, row: dict[str, str], place: str) -> Record:
     pair = row.pop(task.pair).strip() if task.pair else None
     label = row.pop(task.label, None)
     number = int(label) if label is not None and label.isdecimal() else label
-    return Record(id=name, text=text, pair=pair, label=number, fields=row, place=place)
+    fields = {column: value for column, value in row.items() if not column.endswith("_parse")}
+    return Record(id=name, text=text, pair=pair, label=number, fields=fields, place=place)

@@ -36,7 +36,11 @@ from discreet.text.records import Record, Secret, check_secrets
 WORD = re.compile(r"\S+")
 NAMES = {
     split: ("data.json", f"{part}/dialogues_*.json", *(f"{name}.jsonl" for name in names))
-    for split, part, names in (("train", "train", ["train"]), ("valid", "dev", ["val", "dev"]), ("test", "test", ["test"]))
+    for split, part, names in (
+        ("train", "train", ["train"]),
+        ("valid", "dev", ["val", "dev"]),
+        ("test", "test", ["test"]),
+    )
 }
 
 

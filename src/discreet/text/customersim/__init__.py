@@ -1,9 +1,9 @@
 """CustomerSim, simulated afresh: customer-service dialogs whose secrets are known, in any number.
 
     >>> for record in simulate(2, seed=1):
-    ...     print(record.id, record.split, [secret.kind for secret in record.secrets])  # doctest: +SKIP
+    ...     print(record.id, record.split, [secret.kind for secret in record.secrets])
     dial-0 train ['PERSON', 'ORDER', 'TRACKING']
-    dial-1 train ['PERSON', 'PHONE', 'TRACKING']
+    dial-1 train ['PERSON', 'ORDER', 'TRACKING']
 
 An assistant asks a customer for the name and for one of phone, order number or address, and answers with a tracking
 number. Customers are drawn with replacement from a fake base (`discreet.text.customersim.customers`), so a model can
@@ -15,6 +15,7 @@ without being held in memory.
 
 import random
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from discreet.errors import SettingError
 from discreet.text.customersim.customers import CAPACITY, Customer, CustomerBase
@@ -47,13 +48,12 @@ def _dialogs(n: int, seed: int, splits: Mapping[str, int] | None) -> Iterator[Re
     names = _twelfths(n) if splits is None else (name for name, count in splits.items() for _ in range(count))
     for number, split in enumerate(names):
         rng = random.Random(f"{seed}/dialog/{number}")
-        size = base_size(number)
-        customer, other = (base[i] for i in rng.sample(range(size), 2))
-        yield dialog(f"dial-{number}", split, customer, other, rng)
+        customer, other = rng.sample(range(base_size(number)), 2)
+        yield dialog(f"dial-{number}", split, base[customer], partial(base.__getitem__, other), rng)
 
 
 def base_size(number: int) -> int:
-    """How many customers dialog `number` is drawn from: 20,000, and more as the simulation grows past 12,000 dialogs."""
+    """How many customers dialog `number` is drawn from: 20,000, and more once there are over 12,000 dialogs."""
     return min(max(20_000, number * 5 // 3), CAPACITY)
 
 

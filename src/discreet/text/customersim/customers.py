@@ -11,7 +11,6 @@ two customers may (very rarely) share one.
 
 import math
 import random
-import string
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -49,7 +48,7 @@ class CustomerBase:
 
     @cached_property
     def _walk(self) -> tuple[int, int]:
-        """Step and start of the walk through all name pairs; the step shares no factor with their number, so none is met twice."""
+        """Step and start of the walk through the name pairs; a step without a factor of PAIRS meets each once."""
         rng = random.Random(f"{self.seed}/names")
         step = rng.randrange(PAIRS)
         while math.gcd(step, PAIRS) != 1:
@@ -71,7 +70,7 @@ class CustomerBase:
 
 
 def _digits(rng: random.Random, count: int) -> str:
-    return "".join(rng.choices(string.digits, k=count))
+    return f"{rng.randrange(10**count):0{count}d}"
 
 
 def _phone(rng: random.Random) -> str:

@@ -1,14 +1,15 @@
 """What customer and assistant say, in which order, and where the secrets stand.
 
-A wording names its secrets in braces, `{PHONE} is the one to call.`; the braces are also the kinds. The number of
-wordings for each step, and the steps, follow the CustomerSim of Shi et al. 2022 (Selective DP for language modeling); the
-sentences are our own.
+A wording names its secrets in braces by their kind: `Please call {PHONE}.` The steps, and how many wordings each has,
+follow the CustomerSim of Shi et al. 2022 (Selective Differential Privacy for Language Modeling); the words are ours.
 """
 
 import random
 import re
 import string
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 
 from discreet.text.customersim.customers import Customer
 from discreet.text.records import Record, Secret, Turn
@@ -107,6 +108,13 @@ SLOTS = ("PHONE", "ORDER", "ADDRESS")
 TRACKING_CHARACTERS = string.ascii_uppercase + string.digits
 
 
+@cache
+def _pieces(wording: str) -> list[tuple[str, str]]:
+    """The words of a wording, each with the kind of the secret that follows them (none at the end)."""
+    words_and_kinds = [*re.split(r"\{([A-Z]+)\}", wording), ""]
+    return list(zip(words_and_kinds[::2], words_and_kinds[1::2], strict=True))
+
+
 @dataclass
 class _Transcript:
     """A dialog being written: its text so far, and where turns and secrets stand in it."""
@@ -118,27 +126,25 @@ class _Transcript:
     def say(self, speaker: str, wording: str, values: dict[str, str]) -> None:
         self.text += f"{speaker}: "
         start = len(self.text)
-        for place, piece in enumerate(re.split(r"\{([A-Z]+)\}", wording)):
-            if place % 2:  # split on a group: every second piece is the name of a secret
+        for words, kind in _pieces(wording):
+            self.text += words
+            if kind:
                 begin = len(self.text)
-                self.text += values[piece]
-                self.secrets.append(Secret(begin, len(self.text), piece))
-            else:
-                self.text += piece
+                self.text += values[kind]
+                self.secrets.append(Secret(begin, len(self.text), kind))
         self.turns.append(Turn(speaker, start, len(self.text)))
         self.text += "\n"
 
 
-def dialog(id: str, split: str | None, customer: Customer, other: Customer, rng: random.Random) -> Record:
+def dialog(id: str, split: str, customer: Customer, other: Callable[[], Customer], rng: random.Random) -> Record:
     """One dialog of `customer`; a wrong value, where there is one, belongs to `other`."""
-    right = {"PERSON": customer.name, "PHONE": customer.phone, "ORDER": customer.order, "ADDRESS": customer.address}
-    wrong = {"PERSON": other.name, "PHONE": other.phone, "ORDER": other.order, "ADDRESS": other.address}
+    right = _values(customer)
     right["TRACKING"] = "".join(rng.choices(TRACKING_CHARACTERS, k=10))
     slot = rng.choice(SLOTS)
     chance = rng.random()
     mistaken = rng.choice(("PERSON", slot)) if chance < CORRECTS else None
     volunteers = CORRECTS <= chance < CORRECTS + VOLUNTEERS
-    given = right | ({mistaken: wrong[mistaken]} if mistaken else {})
+    given = right | ({mistaken: _values(other())[mistaken]} if mistaken else {})
 
     script = _Transcript()
     script.say("SYS", rng.choice(OPENINGS), {})
@@ -162,6 +168,10 @@ def dialog(id: str, split: str | None, customer: Customer, other: Customer, rng:
     else:
         script.say("USR", closing, {})
     return Record(id, script.text, secrets=tuple(script.secrets), split=split, turns=tuple(script.turns))
+
+
+def _values(customer: Customer) -> dict[str, str]:
+    return {"PERSON": customer.name, "PHONE": customer.phone, "ORDER": customer.order, "ADDRESS": customer.address}
 
 
 def _answer(script: _Transcript, values: dict[str, str], rng: random.Random) -> None:

@@ -51,6 +51,9 @@ class Fields:
     turns: str = "turns"
 
 
+USUAL = Fields()
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """One file to walk through, and how."""
@@ -59,7 +62,7 @@ class Source:
     name: str
     """What generated ids begin with: the file's name, or its path below the folder that is read."""
     format: str
-    fields: Fields = Fields()
+    fields: Fields = USUAL
     records: str = "line"
     encoding: str = "utf-8"
     split: str | None = None
@@ -74,7 +77,7 @@ class Target:
     """What a writer needs to know besides the rows."""
 
     path: Path
-    fields: Fields = Fields()
+    fields: Fields = USUAL
     records: str = "line"
     like: Source | None = None
     """The file the rows came from, whose column types are kept."""
@@ -86,6 +89,10 @@ class Format(ABC):
     suffixes: tuple[str, ...] = ()
     unit: str = "line"
     """What the numbers of rows count."""
+    flat: bool = False
+    """Whether cells hold text only, so that an empty one may mean that there is nothing."""
+    text_only: bool = False
+    """Whether only the text of a record can be written."""
 
     @abstractmethod
     def rows(self, source: Source) -> Iterator[tuple[int, Row | Bad]]:

@@ -101,12 +101,13 @@ def _recoded(stream: IO[bytes], source: Source) -> Iterator[bytes]:
     """Lines in UTF-8 of a file in UTF-16 or the like, whose line ends cannot be found byte by byte."""
     number = 0
     try:
-        for line in io.TextIOWrapper(stream, encoding=source.encoding, newline="\n"):
-            number += 1
-            yield (line.removeprefix("\ufeff") if number == 1 else line).encode()
+        with io.TextIOWrapper(stream, encoding=source.encoding, newline="\n") as lines:
+            for line in lines:
+                number += 1
+                yield (line.removeprefix("\ufeff") if number == 1 else line).encode()
     except UnicodeError:
         raise InputError(
-            f"{source.path}, after line {number}: the bytes are not {source.encoding}; name the encoding with --encoding."
+            f"{source.path}, after line {number}: the bytes are not {source.encoding}; name the right --encoding."
         ) from None
 
 

@@ -1,9 +1,10 @@
 """Folders that Hugging Face `datasets` wrote with `save_to_disk`.
 
-The Arrow files in them are read as a stream, batch by batch, so nothing is mapped into memory and the `datasets` package is
-not needed. A `DatasetDict` is a folder of such folders, one a split. Such folders are read, not written.
+The Arrow files in them are read as a stream, batch by batch, so nothing is mapped into memory and the `datasets`
+package is not needed. A `DatasetDict` is a folder of such folders, one a split. Such folders are read, not written.
 """
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,17 +27,15 @@ class SavedDataset(Format):
         return list(self.schema(source).names)
 
     def schema(self, source: Source) -> Any:
-        for stream in _streams(source):
+        with _stream(_files(source)[0], source) as stream:
             return stream.schema
-        raise InputError(f"{source.path}: the data set has no files; save it again with save_to_disk.")
 
     def rows(self, source: Source) -> Iterator[tuple[int, Row | Bad]]:
         number = 0
-        for stream in _streams(source):
-            for batch in stream:
-                step = max(1, min(4096, BATCH_BYTES * batch.num_rows // max(1, batch.nbytes)))
-                for start in range(0, batch.num_rows, step):
-                    for row in batch.slice(start, step).to_pylist():
+        for path in _files(source):
+            with _stream(path, source) as stream:
+                for batch in _small_batches(stream):
+                    for row in batch.to_pylist():
                         number += 1
                         yield number, row
 
@@ -60,25 +59,35 @@ def saved_splits(folder: Path) -> dict[str | None, Path]:
     return {name: folder / name for name in names}
 
 
-def _streams(source: Source) -> Iterator[Any]:
+@contextlib.contextmanager
+def _stream(path: Path, source: Source) -> Iterator[Any]:
     import pyarrow as pa
 
-    for path in _files(source.path):
-        # an ordinary file, not a memory map, whose pages would count as ours while the data set streams by
-        with arrow_errors(source), pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as stream:
-            yield stream
+    # an ordinary file, not a memory map, whose pages would count as ours while the data set streams by
+    with arrow_errors(source), pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as stream:
+        yield stream
 
 
-def _files(folder: Path) -> list[Path]:
+def _small_batches(stream: Any) -> Iterator[Any]:
+    for batch in stream:
+        step = max(1, min(4096, BATCH_BYTES * batch.num_rows // max(1, batch.nbytes)))
+        for start in range(0, batch.num_rows, step):
+            yield batch.slice(start, step)
+
+
+def _files(source: Source) -> list[Path]:
+    folder = source.path
     try:
         state = read_json(folder / STATE)
-        names = [Path(entry["filename"]).name for entry in state["_data_files"]]
-        indices = state.get("_indices_data_files")
+        files = [folder / Path(entry["filename"]).name for entry in state["_data_files"]]
+        selection = state.get("_indices_data_files")
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise _not_saved(folder / STATE) from None
-    if indices:
+    if selection:
         raise InputError(f"{folder}: the data set is a selection of another; call flatten_indices() and save it again.")
-    return [folder / name for name in names]
+    if not files or not all(file.is_file() for file in files):
+        raise InputError(f"{folder}: files that {STATE} names are not there; save the data set again.")
+    return files
 
 
 def _not_saved(path: Path) -> InputError:

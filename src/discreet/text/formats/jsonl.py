@@ -44,14 +44,14 @@ class JsonLines(Format):
                 out.write(b"".join(chunk))
         except orjson.JSONEncodeError:
             raise InputError(
-                f"{target.path}: a record holds what JSON cannot (bytes, half a surrogate pair, keys that are no strings); "
-                "write to a .parquet file, or leave that field out."
+                f"{target.path}: a record holds what JSON cannot (bytes, half a surrogate pair, keys that are no "
+                "strings); write to a .parquet file, or leave that field out."
             ) from None
 
 
 FORMATS.register("jsonl")(JsonLines())
 
-_NOT_AN_OBJECT = "the line holds JSON but no object; write each record as {\"text\": …} on a line of its own."
+_NOT_AN_OBJECT = 'the line holds JSON but no object; write each record as {"text": …} on a line of its own.'
 
 
 def as_json(value: Any) -> str:
@@ -76,7 +76,9 @@ def _wrong(line: bytes, encoding: str, error: ValueError) -> Bad:
         return Bad("malformed JSON", f"not JSON{column}: it holds zero bytes; perhaps read it with --encoding utf-16.")
     if "surrogate" in str(error):
         return Bad("malformed JSON", f"half a surrogate pair{column}, which is no character; replace it in the file.")
-    return Bad("malformed JSON", f"not JSON{column} ({_reason(error)}); correct the line, or skip it with --on-bad skip.")
+    return Bad(
+        "malformed JSON", f"not JSON{column} ({_reason(error)}); correct the line, or skip it with --on-bad skip."
+    )
 
 
 def _reason(error: ValueError) -> str:

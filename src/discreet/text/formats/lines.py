@@ -1,7 +1,7 @@
 """Plain text: a record is a line, a paragraph (lines up to a blank one) or the whole file.
 
-Blank lines are no records. Text can only be written where reading it again gives the same records, so a text with a line
-end in it is refused: `.jsonl` keeps it.
+Blank lines are no records. Text can only be written where reading it again gives the same records, so a text with a
+line end in it is refused: `.jsonl` keeps it.
 """
 
 from collections.abc import Iterator
@@ -18,6 +18,7 @@ class Lines(Format):
     """`.txt` files; the only field is the text."""
 
     suffixes = (".txt", ".text")
+    text_only = True
 
     def columns(self, source: Source) -> list[str]:
         return [source.fields.text]
@@ -98,5 +99,6 @@ def _check(text: str, number: int, target: Target) -> None:
         wrong = "holds a blank line" if any(not line or line.isspace() or line.endswith("\r") for line in lines) else ""
     if wrong:
         raise RefusedError(
-            f"{target.path}: the text of record {number} {wrong}, which plain text cannot keep; write to a .jsonl file instead."
+            f"{target.path}: the text of record {number} {wrong}, which plain text cannot keep; "
+            "write to a .jsonl file instead."
         )

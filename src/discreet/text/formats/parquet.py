@@ -75,7 +75,7 @@ def arrow_errors(source: Source) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the disk's trouble, not the file's
         raise InputError(
-            f"{source.path}: this is not a {source.format} file, or a broken one; get it again or correct its extension."
+            f"{source.path}: this is no {source.format} file, or a broken one; get it again or correct its extension."
         ) from None
 
 
@@ -101,7 +101,7 @@ def _table(source: Source) -> Iterator[Any]:
 
 def _batch_size(metadata: Any) -> int:
     size = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
-    return max(1, min(4096, BATCH_BYTES * metadata.num_rows // max(1, size)))
+    return max(1, min(4096, BATCH_BYTES * int(metadata.num_rows) // max(1, int(size))))
 
 
 def _type(name: str, first: Sequence[Row], known: Any, target: Target) -> Any:

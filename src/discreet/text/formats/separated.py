@@ -1,8 +1,8 @@
 """Tables of text: `.csv` and `.tsv`, whose first line names the columns.
 
 Cells may be quoted and hold line ends. Files with tabs and no quoting at all, where a quote is a quote, are
-the format `plain-tsv`; it has to be named, because nothing in the file tells the two apart. A cell holds text only: lists
-and objects are written as JSON, and nothing and the empty text are both an empty cell.
+the format `plain-tsv`; it has to be named, because nothing in the file tells the two apart. A cell holds text only:
+lists and objects are written as JSON, and nothing and the empty text are both an empty cell.
 """
 
 import csv
@@ -22,6 +22,8 @@ LARGEST_CELL = 1 << 26
 class Separated(Format):
     """Columns separated by one character."""
 
+    flat = True
+
     def __init__(self, suffixes: tuple[str, ...], separator: str, quoted: bool = True) -> None:
         self.suffixes = suffixes
         self._tabs = separator == "\t"
@@ -34,7 +36,9 @@ class Separated(Format):
         if isinstance(header, Bad):
             raise InputError(f"{source.path}, line {number}: {header.sentence}")
         if len(set(header)) < len(header):
-            raise InputError(f"{source.path}, line {number}: two columns have the same name; the first line names them.")
+            raise InputError(
+                f"{source.path}, line {number}: two columns have the same name; the first line names them."
+            )
         return header
 
     def rows(self, source: Source) -> Iterator[tuple[int, Row | Bad]]:
@@ -44,9 +48,12 @@ class Separated(Format):
             if isinstance(cells, Bad):
                 yield number, cells
             elif len(cells) != width:
-                yield number, Bad(
-                    "wrong number of columns",
-                    f"{len(cells)} columns where the first line has {width}; quote the cells that hold a separator.",
+                yield (
+                    number,
+                    Bad(
+                        "wrong number of columns",
+                        f"{len(cells)} columns where the first line has {width}; quote cells that hold a separator.",
+                    ),
                 )
             else:
                 yield number, dict(zip(header, cells, strict=True))
@@ -84,7 +91,9 @@ class Separated(Format):
 
     def _broken(self, source: Source, number: int, error: str) -> Bad:
         if "new-line" in error:
-            return Bad("malformed row", "a carriage return stands alone; end lines with \\n and quote cells that hold one.")
+            return Bad(
+                "malformed row", "a carriage return stands alone; end lines with \\n and quote cells that hold one."
+            )
         if "end of data" not in error and "field limit" not in error:
             return Bad("malformed row", "a quote ends inside its cell; double the quotes that a quoted cell holds.")
         plain = ", or read it as the format plain-tsv if quotes mean nothing in it" if self._tabs else ""

@@ -1,0 +1,112 @@
+"""`discreet detect`: text with its secrets highlighted by kind."""
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import islice
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from discreet.cli import app, console
+from discreet.cli.options import DataFile, Encoding, IdField, Json, OnBad, PolicyName, RecordsAre, TextField, TurnsField
+from discreet.text.records import Record, Secret
+
+COLOURS = ("green", "cyan", "magenta", "yellow", "blue", "red")
+VISIBLE = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {127: 0x2421}
+"""Control characters as their pictures: a text must not be able to command the terminal."""
+
+
+@app.command()
+def detect(
+    file: DataFile,
+    policy: PolicyName,
+    limit: Annotated[int | None, typer.Option(min=0, help="Only so many records.")] = None,
+    show_secrets: Annotated[
+        bool, typer.Option("--show-secrets", help="With --json: the text of each secret too.")
+    ] = False,
+    json_output: Json = False,
+    on_bad: OnBad = "stop",
+    text_field: TextField = "text",
+    id_field: IdField = "id",
+    turns_field: TurnsField = "turns",
+    records_are: RecordsAre = "line",
+    encoding: Encoding = "utf-8",
+) -> None:
+    """Print text with the secrets a policy finds, highlighted by kind (piped: as [[KIND:secret]])."""
+    from discreet.policy.specs import policy as make_policy
+    from discreet.text.formats.contract import Fields
+    from discreet.text.reading import open_records
+
+    chosen = make_policy(policy)
+    fields = Fields(text=text_field, id=id_field, turns=turns_field)
+    records = open_records(file, fields=fields, records=records_are, encoding=encoding, on_bad=on_bad)
+    kinds: Counter[str] = Counter()
+    shown = 0
+    for record, secrets in chosen.secrets_of_all(islice(records, limit)):
+        of_pair = None if record.pair is None else chosen.secrets(record.of_pair())
+        shown += 1
+        kinds.update(secret.kind for secret in (*secrets, *(of_pair or ())))
+        if json_output:
+            console.emit(_as_json(record, secrets, of_pair, show_secrets))
+        else:
+            _print(record, secrets, of_pair, list(kinds))
+    if not json_output:
+        _print_legend(shown, kinds)
+    if records.skipped:
+        console.say(f"Skipped {sum(records.skipped.values())} bad rows.")
+
+
+def _as_json(
+    record: Record, secrets: Sequence[Secret], of_pair: Sequence[Secret] | None, in_clear: bool
+) -> dict[str, Any]:
+    def plain(found: Sequence[Secret], text: str) -> list[dict[str, Any]]:
+        spans = [secret._asdict() for secret in found]
+        return [span | {"text": text[span["start"] : span["end"]]} for span in spans] if in_clear else spans
+
+    value: dict[str, Any] = {"id": record.id, "secrets": plain(secrets, record.text)}
+    return value if of_pair is None else value | {"pair_secrets": plain(of_pair, record.pair or "")}
+
+
+def _print(record: Record, secrets: Sequence[Secret], of_pair: Sequence[Secret] | None, kinds: list[str]) -> None:
+    texts = [(record.text, secrets)] if of_pair is None else [(record.text, secrets), (record.pair or "", of_pair)]
+    if not console.out.is_terminal:
+        typer.echo(record.id.translate(VISIBLE))
+        for text, found in texts:
+            typer.echo(marked(text, found))
+        typer.echo()
+        return
+    console.out.print(Text(record.id.translate(VISIBLE), style="dim"))
+    for text, found in texts:
+        console.out.print(highlighted(text, found, kinds))
+    console.out.print()
+
+
+def marked(text: str, secrets: Sequence[Secret]) -> str:
+    """The text with each secret as `[[KIND:secret]]`, for pipes and files."""
+    pieces, after = [], 0
+    for start, end, kind, _ in secrets:
+        pieces += [text[after:start], f"[[{kind}:{text[start:end]}]]"]
+        after = end
+    return "".join([*pieces, text[after:]]).translate(VISIBLE)
+
+
+def highlighted(text: str, secrets: Sequence[Secret], kinds: list[str]) -> Text:
+    """The text with each secret in the colour of its kind, for terminals."""
+    shown = Text(text.translate(VISIBLE))
+    for start, end, kind, _ in secrets:
+        shown.stylize(_style(kind, kinds), start, end)
+    return shown
+
+
+def _style(kind: str, kinds: list[str]) -> str:
+    return f"bold reverse {COLOURS[kinds.index(kind) % len(COLOURS)]}"
+
+
+def _print_legend(shown: int, kinds: Counter[str]) -> None:
+    legend = Text(f"{shown:,} records, {kinds.total():,} secrets")
+    for kind, count in kinds.items():
+        legend.append("  ")
+        legend.append(f" {kind} ", style=_style(kind, list(kinds)))
+        legend.append(f" {count:,}")
+    console.err.print(legend, soft_wrap=True)

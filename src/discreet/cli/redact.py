@@ -1,0 +1,60 @@
+"""`discreet redact`: a copy of a file with its secrets replaced."""
+
+from typing import Annotated
+
+import typer
+
+from discreet.cli import app, console
+from discreet.cli.options import (
+    DataFile,
+    Encoding,
+    IdField,
+    Json,
+    OnBad,
+    Out,
+    PolicyName,
+    RecordsAre,
+    TextField,
+    TurnsField,
+)
+
+
+@app.command()
+def redact(
+    file: DataFile,
+    policy: PolicyName,
+    output: Out,
+    style: Annotated[str, typer.Option(help="Replace by one 'mask', by 'kind' (<PERSON>), or 'remove'.")] = "mask",
+    mask: Annotated[str, typer.Option(help="The mask token of style 'mask'.")] = "<MASK>",
+    on_literal: Annotated[str, typer.Option(help="A mask already in the text: 'refuse' or 'escape'.")] = "refuse",
+    json_output: Json = False,
+    on_bad: OnBad = "stop",
+    text_field: TextField = "text",
+    id_field: IdField = "id",
+    turns_field: TurnsField = "turns",
+    records_are: RecordsAre = "line",
+    encoding: Encoding = "utf-8",
+) -> None:
+    """Write a copy of a file with the secrets a policy finds replaced; all other fields are kept as they are."""
+    from discreet.policy.specs import policy as make_policy
+    from discreet.sanitize.redact import Redaction, Tally, redact_all
+    from discreet.text.formats.contract import Fields
+    from discreet.text.reading import open_records
+    from discreet.text.writing import write
+
+    chosen = make_policy(policy)
+    redaction = Redaction(style=style, mask=mask, on_literal=on_literal)
+    fields = Fields(text=text_field, id=id_field, turns=turns_field)
+    records = open_records(file, fields=fields, records=records_are, encoding=encoding, on_bad=on_bad)
+    tally = Tally()
+    redacted = redact_all(console.track_file(records, file, "redacting"), chosen, redaction, tally)
+    write(output, redacted, fields=fields, like=records)
+    skipped = sum(records.skipped.values())
+    if tally.kept:
+        console.say(f"Kept as they are, not redacted: {', '.join(sorted(tally.kept))}.")
+    if json_output:
+        counts = {"records": tally.records, "redacted": tally.redacted, "secrets": tally.secrets}
+        console.emit({**counts, "kinds": tally.kinds, "skipped": skipped, "path": str(output)})
+        return
+    done = f"{output}: {tally.records:,} records, {tally.redacted:,} of them with {tally.secrets:,} secrets redacted"
+    typer.echo(done + (f"; {skipped:,} bad rows skipped." if skipped else "."))

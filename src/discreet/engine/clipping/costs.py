@@ -1,0 +1,94 @@
+"""Which way to a layer's norms is cheaper for its shape: measured once for each shape, or by a fixed rule.
+
+    costs = Costs()                    # times both ways when a shape is first seen, remembers the faster
+    costs = Costs(measure=False)       # a fixed rule: the same choice, bit for bit the same sums, on every machine
+
+Instantiating a gradient costs memory traffic in proportion to p * d but saves the product of the clipped sum; Gram
+matrices cost T^2 * (p + d) multiplications. Small layers and long records favour the first, wide layers the second.
+Both are exact; sums differ in the last bits only.
+"""
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from discreet.engine.clipping.products import add_product, add_weighted, flat, gram_squares, instantiate
+
+
+class Way(NamedTuple):
+    """How norms are found: by writing the gradients down (no blocks), or by Gram matrices cut into so many blocks."""
+
+    blocks: int
+
+
+INSTANTIATE = Way(0)
+GRAMS = (Way(1), Way(2), Way(4))
+REPETITIONS = 4
+
+
+class Costs:
+    """Remembers the faster way for each shape it has been asked about.
+
+    Gradients are written down only where they take at most `room` times the memory of the layer's input and output
+    gradient, which they replace: a vocabulary-sized layer never is.
+    """
+
+    def __init__(self, *, measure: bool = True, room: float = 2.0) -> None:
+        self.measure, self.room = measure, room
+        self.table: dict[tuple[object, ...], Way] = {}
+
+    def way(self, rows: Tensor, columns: Tensor) -> Way:
+        """The way to take for rows [B, T, p] and columns [B, T, d]."""
+        key = (rows.shape, columns.shape, rows.stride(), columns.stride(), rows.dtype, rows.device)
+        if key not in self.table:
+            self.table[key] = self._measured(rows, columns) if self.measure else self._fixed(rows, columns)
+        return self.table[key]
+
+    def _ways(self, rows: Tensor, columns: Tensor) -> list[Way]:
+        length, p, d = rows.shape[1], rows.shape[2], columns.shape[2]
+        grams = [way for way in GRAMS if way.blocks == 1 or length >= 8 * way.blocks]
+        return [INSTANTIATE, *grams] if p * d <= self.room * length * (p + d) else grams
+
+    def _fixed(self, rows: Tensor, columns: Tensor) -> Way:
+        """Instantiate where there is room and the Gram matrices would not be much smaller than the gradients."""
+        length, p, d = rows.shape[1], rows.shape[2], columns.shape[2]
+        ways = self._ways(rows, columns)
+        if INSTANTIATE in ways and p * d <= 3 * length * length:
+            return INSTANTIATE
+        return ways[-1]
+
+    def _measured(self, rows: Tensor, columns: Tensor) -> Way:
+        ways = self._ways(rows, columns)
+        if len(ways) == 1:
+            return ways[0]
+        random = torch.Generator(rows.device).manual_seed(0)
+        rows, columns = (torch.empty_like(t).uniform_(-1, 1, generator=random) for t in (rows, columns))
+        factors = rows.new_ones(rows.shape[0])
+        total = rows.new_zeros(rows.shape[2], columns.shape[2])
+        best = dict.fromkeys(ways, float("inf"))
+        for repetition in range(REPETITIONS):
+            for way in ways:
+                seconds = _time(lambda way=way: _take(way, rows, columns, factors, total))  # type: ignore[misc]
+                if repetition:  # the first one also pays for fresh memory
+                    best[way] = min(best[way], seconds)
+        return min(ways, key=best.__getitem__)
+
+
+def _take(way: Way, rows: Tensor, columns: Tensor, factors: Tensor, total: Tensor) -> None:
+    """All the work one layer makes under one way: its norms and its clipped sum."""
+    if way is INSTANTIATE:
+        gradients = instantiate(rows, columns)
+        torch.linalg.vector_norm(gradients.flatten(1), dim=1)
+        add_weighted(total, gradients, factors)
+    else:
+        gram_squares(rows, columns, way.blocks)
+        add_product(total, *flat(rows, columns, factors))
+
+
+def _time(work: Callable[[], None]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start

@@ -1,0 +1,56 @@
+"""The matrix products behind per-record norms and clipped sums; [B, T, ...] tensors in any strides."""
+
+import torch
+from torch import Tensor
+
+
+def wide(tensor: Tensor) -> Tensor:
+    """At least single precision: norms and sums are not taken in half precision."""
+    return tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor
+
+
+def gram_squares(rows: Tensor, columns: Tensor, blocks: int) -> Tensor:
+    """|rows^T columns|^2 for each record as the sum of (rows rows^T) * (columns columns^T).
+
+    Both Gram matrices are symmetric: cut into `blocks` bands of rows, everything left of a band's diagonal block is
+    known from the bands before it, so each band starts at its own diagonal and counts what lies right of it twice.
+    """
+    length = rows.shape[1]
+    step = -(-length // max(1, min(blocks, length)))
+    squares = rows.new_zeros(rows.shape[0])
+    for start in range(0, length, step):
+        end = min(start + step, length)
+        band = torch.bmm(rows[:, start:end], rows[:, start:].transpose(1, 2))
+        band.mul_(torch.bmm(columns[:, start:end], columns[:, start:].transpose(1, 2)))
+        if end < length:
+            squares.add_(band.sum((1, 2)), alpha=2).sub_(band[:, :, : end - start].sum((1, 2)))
+        else:
+            squares.add_(band.sum((1, 2)))
+    return squares
+
+
+def instantiate(rows: Tensor, columns: Tensor) -> Tensor:
+    """rows^T columns for each record, written down: [B, p, d]."""
+    return torch.bmm(rows.transpose(1, 2), columns)
+
+
+def add_weighted(total: Tensor, gradients: Tensor, factors: Tensor) -> None:
+    """total += the sum over records of factor * gradient, for gradients that are written down."""
+    total.view(-1).addmv_(gradients.flatten(1).t(), factors)
+
+
+def add_product(total: Tensor, rows: Tensor, columns: Tensor, factors: Tensor) -> None:
+    """total += rows^T diag(factors) columns, for matrices with one factor for each of their rows."""
+    scale = factors.unsqueeze(1)
+    if rows.shape[1] < columns.shape[1]:  # scale the narrower one: it has to be copied
+        total.addmm_((rows * scale).t(), columns)
+    else:
+        total.addmm_(rows.t(), columns * scale)
+
+
+def flat(rows: Tensor, columns: Tensor, factors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """[B, T, ...] as matrices with a factor for each row, in the order they lie in memory so that nothing is copied."""
+    scale = factors.unsqueeze(1).expand(rows.shape[:2])
+    if rows.stride(0) < rows.stride(1):
+        rows, columns, scale = rows.transpose(0, 1), columns.transpose(0, 1), scale.transpose(0, 1)
+    return rows.flatten(0, 1), columns.flatten(0, 1), scale.flatten()
