@@ -2,13 +2,14 @@
 
     python -m benchmarks.customersim_models --real ../shared/data/customersim
 
-The same LSTM (200/200) is trained on 10,000 dialogs of each, with a vocabulary learned from their redacted text, and both are
-scored on both test splits. Bits per character compare across vocabularies; perplexities are each model's own.
+The same LSTM (200/200) is trained on 10,000 dialogs of each, with a vocabulary learned from their redacted text, and
+both are scored on both test splits. Bits per character compare across vocabularies; perplexities are each model's own.
 """
 
 import argparse
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from discreet.evaluate.perplexity import evaluate
 from discreet.mechanisms.train import train
@@ -17,7 +18,7 @@ from discreet.text.corpus import Corpus, by_split
 from discreet.text.customersim import simulate
 from discreet.text.records import Record
 
-RECIPE = {
+RECIPE: dict[str, Any] = {
     "tokenizer": {"train": "bpe", "vocabulary": 1024},
     "model": {"name": "lstm", "embedding": 200, "hidden": 200},
     "training": {"epochs": 3, "batch_size": 16, "learning_rate": 0.004, "warmup": 0.02},
@@ -49,7 +50,8 @@ def main() -> None:
     parser.add_argument("--real", type=Path, default=Path("../shared/data/customersim"))
     parser.add_argument("--epochs", type=int, default=3)
     arguments = parser.parse_args()
-    print("| trained on | scored on | bits per character | perplexity | public | secret | top-1 |\n|---|---|---|---|---|---|---|")
+    print("| trained on | scored on | bits per character | perplexity | public | secret | top-1 |")
+    print("|---|---|---|---|---|---|---|")
     for row in run(arguments.real, arguments.epochs):
         print(
             f"| {row['trained_on']} | {row['scored_on']} | {row['bits_per_char']:.3f} | {row['perplexity']:.2f} "

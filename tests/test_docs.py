@@ -44,7 +44,9 @@ def test_every_command_of_a_page_runs_as_written(page, tmp_path):
 
 
 def check(command: list[str], folder: Path) -> None:
-    done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode == 0, f"{' '.join(command[-8:])}\n{done.stderr[-2000:]}"
 
 

@@ -19,9 +19,14 @@ def test_what_is_written_is_read_through_its_compression(tmp_path, name):
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
-    with pytest.raises(RuntimeError), whole_binary(path) as out:
-        out.write(b"half of the new")
-        raise RuntimeError
+
+    def fail_half_way() -> None:
+        with whole_binary(path) as out:
+            out.write(b"half of the new")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail_half_way()
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["a.txt"]
 

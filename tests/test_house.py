@@ -54,9 +54,7 @@ def test_a_file_imports_only_from_its_own_folder_and_those_above(path):
             assert FLOORS.index(parts[1]) <= here, f"{path.name} reaches down to {module}"
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in files() if floor_of(p) in LIGHT], ids=lambda p: str(p.relative_to(SOURCE))
-)
+@pytest.mark.parametrize("path", [p for p in files() if floor_of(p) in LIGHT], ids=lambda p: str(p.relative_to(SOURCE)))
 def test_reading_and_policies_do_not_load_heavy_packages_when_imported(path):
     heavy = {module.split(".")[0] for module in imports(path, top_level_only=True)} & HEAVY
     assert not heavy, f"{path.name} imports {heavy} at the top"

@@ -41,7 +41,9 @@ def test_other_packages_add_members_by_entry_point(monkeypatch):
         def load(self) -> int:
             return 9
 
-    monkeypatch.setattr("discreet.registry.entry_points", lambda group: [Entry()] if group == "discreet.no_such_group" else [])
+    monkeypatch.setattr(
+        "discreet.registry.entry_points", lambda group: [Entry()] if group == "discreet.no_such_group" else []
+    )
     assert filled()["nine"] == 9
 
 

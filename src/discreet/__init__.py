@@ -1,11 +1,11 @@
 """discreet: train language models that keep secrets, and say exactly what leaked.
 
-    import discreet
+import discreet
 
-    corpus = discreet.read("mail.jsonl")
-    policy = discreet.policy("digits") | discreet.regex(r"\\bCASE-\\d{6}\\b", kind="CASE")
-    run = discreet.train(corpus, policy, mechanism="redacted", output="runs/mail")
-    print(discreet.evaluate(run))
+corpus = discreet.read("mail.jsonl")
+policy = discreet.policy("digits") | discreet.regex(r"\\bCASE-\\d{6}\\b", kind="CASE")
+run = discreet.train(corpus, policy, mechanism="redacted", output="runs/mail")
+print(discreet.evaluate(run))
 """
 
 from importlib import import_module

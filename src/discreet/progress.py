@@ -12,7 +12,12 @@ stderr = Console(stderr=True, highlight=False)
 def bar(*columns: ProgressColumn | str) -> Progress:
     """A progress display that leaves nothing behind."""
     return Progress(
-        TextColumn("{task.description}"), BarColumn(), *columns, console=stderr, transient=True, disable=not stderr.is_terminal
+        TextColumn("{task.description}"),
+        BarColumn(),
+        *columns,
+        console=stderr,
+        transient=True,
+        disable=not stderr.is_terminal,
     )
 
 
@@ -21,7 +26,9 @@ class TrainingBar:
 
     def __init__(self, shown: bool = True) -> None:
         self._bar = bar(
-            MofNCompleteColumn(), TextColumn("loss {task.fields[loss]:.3f}  {task.fields[rate]:,.0f} tokens/s"), TimeRemainingColumn()
+            MofNCompleteColumn(),
+            TextColumn("loss {task.fields[loss]:.3f}  {task.fields[rate]:,.0f} tokens/s"),
+            TimeRemainingColumn(),
         )
         self._bar.disable = self._bar.disable or not shown
         self._task = self._bar.add_task("train", total=None, loss=float("nan"), rate=0.0)
@@ -33,7 +40,9 @@ class TrainingBar:
         self._bar.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._bar.stop()
 
     def step(self, description: str, done: int, total: int, loss: float, tokens: int) -> None:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from discreet.evaluate.perplexity import evaluate_model
-from discreet.models.language import new_model
+from discreet.models.language import new_model, output_layer
 from discreet.text.records import Record, Secret
 from discreet.text.tokenize import Encoder
 from discreet.text.vocabulary import train_bpe
@@ -65,8 +65,9 @@ def test_a_model_that_knows_nothing_has_the_perplexity_of_its_vocabulary(encoder
     size = len(encoder.tokenizer)
     model = new_model("lstm", size, {"embedding": 8, "hidden": 8}, seed=1)
     with torch.no_grad():
-        model.output.weight.zero_()
-        model.output.bias.zero_()
+        for parameter in output_layer(model):
+            assert parameter is not None
+            parameter.zero_()
     got = evaluate_model(model, encoder.encode_all(iter(RECORDS)))
     assert got.perplexity == pytest.approx(size, rel=1e-5)
     assert got.perplexity_secret == pytest.approx(size, rel=1e-5)

@@ -21,7 +21,9 @@ def test_short_forms_mean_the_long_ones():
 
 
 def test_a_recipe_written_out_is_the_same_recipe():
-    recipe = make_recipe({"data": "a.jsonl", "model": {"name": "lstm", "hidden": 7}, "policy": {"regex": {"pattern": "x"}}})
+    recipe = make_recipe(
+        {"data": "a.jsonl", "model": {"name": "lstm", "hidden": 7}, "policy": {"regex": {"pattern": "x"}}}
+    )
     assert make_recipe(yaml.safe_load(yaml.safe_dump(recipe.model_dump(mode="json")))) == recipe
 
 
@@ -58,7 +60,7 @@ def test_changes_reach_into_the_recipe(tmp_path):
 
 @pytest.mark.parametrize("change", ["epochs", "=3", "seed=[1"])
 def test_a_change_that_cannot_be_read_is_refused(change):
-    with pytest.raises(SettingError, match="key=value|cannot be read"):
+    with pytest.raises(SettingError, match=r"key=value|cannot be read"):
         make_recipe({"data": "a"}, [change])
 
 

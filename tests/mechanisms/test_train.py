@@ -23,7 +23,9 @@ def test_training_a_tokenizer_without_a_policy_is_refused_with_the_reason(tmp_pa
 
 
 def test_the_vocabulary_is_the_same_whether_or_not_the_training_text_is_redacted(tmp_path, notes, small):
-    runs = [train(notes, "gold", name, output=tmp_path / name, progress=False, **small) for name in ("none", "redacted")]
+    runs = [
+        train(notes, "gold", name, output=tmp_path / name, progress=False, **small) for name in ("none", "redacted")
+    ]
     first, second = (load_tokenizer(run.model_folder).get_vocab() for run in runs)
     assert first == second
     assert not any(name in token for token in first for name in ("Cleo", "Finn"))
@@ -42,7 +44,7 @@ def test_redacted_text_has_masks_that_are_never_targets(tmp_path, notes, small):
 
 def test_an_empty_training_split_is_named(tmp_path, small):
     corpus = Corpus({"train": [], "valid": [Record("1", "a")]}, "mine")
-    with pytest.raises(InputError, match="no text|no records"):
+    with pytest.raises(InputError, match=r"no text|no records"):
         train(corpus, "nothing", output=tmp_path / "run", progress=False, **small)
 
 

@@ -13,23 +13,20 @@ from discreet.policy.gold import gold
 from discreet.policy.specs import policy
 from discreet.text.records import Record, Secret, check_secrets
 
-EXAMPLES: dict[str, Any] = {
+WITH_SETTINGS: dict[str, Any] = {
     "both": {"both": ["digits", r"regex:\w+"]},
-    "customersim": "customersim",
-    "digits": "digits",
-    "gold": "gold",
     "imperfect": {"imperfect": {"policy": "digits", "miss": 0.5}},
     "minus": {"minus": [r"regex:\w+", "digits"]},
-    "nothing": "nothing",
     "regex": r"regex:\w+",
     "union": {"union": [r"regex:\w\W", r"regex:\W\w"]},
     "words": {"words": ["ann", "a b"]},
 }
+EXAMPLES: dict[str, Any] = {name: WITH_SETTINGS.get(name, name) for name in POLICIES.names()}
 TEXTS = st.text(max_size=60) | st.text("ab Ann01\n.:", max_size=60)
 
 
-def test_every_registered_policy_is_held_to_the_contract() -> None:
-    assert set(EXAMPLES) == set(POLICIES.names())
+def test_the_registry_finds_the_policies_of_the_house() -> None:
+    assert {*WITH_SETTINGS, "customersim", "digits", "gold", "nothing"} <= set(EXAMPLES)
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))

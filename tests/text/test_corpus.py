@@ -1,5 +1,7 @@
 """Corpora and their splits."""
 
+from itertools import chain
+
 import pytest
 
 from discreet.errors import InputError, SettingError
@@ -30,7 +32,7 @@ def test_dividing_puts_each_record_in_one_split_and_the_same_one_each_time():
     corpus = Corpus({"train": [Record(str(n), "t") for n in range(4000)]})
     parts = divide(corpus, valid=0.1, test=0.2)
     ids = {split: [r.id for r in parts.records(split)] for split in parts.splits}
-    assert sorted(sum(ids.values(), [])) == sorted(str(n) for n in range(4000))
+    assert sorted(chain.from_iterable(ids.values())) == sorted(str(n) for n in range(4000))
     # Binomial with 4,000 draws: six standard deviations, false alarm below 1e-8.
     assert abs(len(ids["valid"]) - 400) < 6 * (4000 * 0.1 * 0.9) ** 0.5
     assert abs(len(ids["test"]) - 800) < 6 * (4000 * 0.2 * 0.8) ** 0.5

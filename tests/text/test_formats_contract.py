@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import InputError
-from discreet.files import COMPRESSIONS
+from discreet.files import COMPRESSIONS, whole_binary
 from discreet.text.formats.contract import FORMATS, Source, Target
 from discreet.text.reading import open_records
 from discreet.text.writing import write
@@ -35,8 +35,7 @@ def made(folder: Path, name: str, rows: list[dict[str, str]], packing: str = "")
     if name == "datasets":
         return saved_dataset(folder / "made", rows)
     path = folder / f"made{(FORMATS[name].suffixes or ('.data',))[0]}{packing}"
-    opener = COMPRESSIONS.get(packing, open)
-    with opener(path, "wb") as out:
+    with whole_binary(path) as out:
         FORMATS[name].write(out, iter([dict(row) for row in rows]), Target(path))
     return path
 

@@ -3,8 +3,11 @@
 import gzip
 import json
 import lzma
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -22,7 +25,7 @@ def scratch(tmp_path_factory):
     return tmp_path_factory.mktemp("reading")
 
 
-def jsonl(folder, *rows, name="mail.jsonl"):
+def jsonl(folder: Path, *rows: Any, name: str = "mail.jsonl") -> Path:
     path = folder / name
     path.write_text(
         "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows), encoding="utf-8"
@@ -30,7 +33,7 @@ def jsonl(folder, *rows, name="mail.jsonl"):
     return path
 
 
-def wrong(path, **how):
+def wrong(path: Path, **how: Any) -> str:
     """The sentence a walk through the file ends with."""
     with pytest.raises(InputError) as caught:
         list(open_records(path, **how))
@@ -38,7 +41,7 @@ def wrong(path, **how):
 
 
 @contextmanager
-def sentence_naming(path):
+def sentence_naming(path: Path) -> Iterator[None]:
     """Lets errors of the input pass if they name the file."""
     try:
         yield

@@ -222,6 +222,7 @@ def empty_hub(monkeypatch, tmp_path):
         raise OSError("no route to host")
 
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(huggingface_hub, "get_session", refuse)
 
 

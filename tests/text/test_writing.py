@@ -5,6 +5,8 @@ import pickle
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -70,7 +72,7 @@ def scratch(tmp_path_factory):
     return tmp_path_factory.mktemp("writing")
 
 
-def parts(record):
+def parts(record: Record) -> Record:
     return replace(record, fields=dict(record.fields), place="")
 
 
@@ -145,13 +147,13 @@ def test_turns_follow_every_edit_of_the_text(scratch, said, data):
 # nothing that was redacted
 
 
-def redacted_row(folder, row, *secrets):
+def redacted_row(folder: Path, row: dict[str, Any], *secrets: str) -> Any:
     """The row after each of the given words was redacted from the text."""
     source, target = folder / "secret.jsonl", folder / "clean.jsonl"
     source.write_text(json.dumps(row) + "\n")
     mail = open_records(source)
 
-    def clean(record):
+    def clean(record: Record) -> Record:
         for secret in secrets:
             while secret in record.text:
                 start = record.text.index(secret)
@@ -282,7 +284,9 @@ def test_a_new_record_is_written_with_the_given_names_and_its_parts_win(tmp_path
 def test_records_travel_between_processes_with_their_layout(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"topic":"t","id":1,"turns":[{"speaker":"A","text":"x","act":"y"}]}\n')
-    write(tmp_path / "b.jsonl", pickle.loads(pickle.dumps(list(open_records(path)))))
+    records = list(open_records(path))
+    write(tmp_path / "b.jsonl", records)
+    write(tmp_path / "b.jsonl", pickle.loads(pickle.dumps(records)))
     assert (tmp_path / "b.jsonl").read_text() == path.read_text()
 
 

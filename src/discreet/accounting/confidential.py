@@ -122,14 +122,20 @@ class Confidentiality(Notion):
 
     def assumed(self) -> tuple[Assumed, ...]:
         own = [
-            Assumed("split", "Every record with a hit of the conservative policy, or with a mask, is trained on privately."),
+            Assumed(
+                "split", "Every record with a hit of the conservative policy, or with a mask, is trained on privately."
+            ),
             Assumed("alone", "What the policy says of other tokens does not depend on the secret."),
             Assumed("literal-mask", "The input holds no literal mask of its own."),
             Assumed("sentences", "Records are whole sentences; copies are counted after deduplication."),
         ]
         if self.gamma is not None:
-            own.append(Assumed("miss-rate", "The policy misses at most the stated share of secrets like those to protect."))
-        own.append(Assumed("conservative", "The conservative policy misses at most the stated share (delta2) of secrets."))
+            own.append(
+                Assumed("miss-rate", "The policy misses at most the stated share of secrets like those to protect.")
+            )
+        own.append(
+            Assumed("conservative", "The conservative policy misses at most the stated share (delta2) of secrets.")
+        )
         return *STEP_ASSUMPTIONS, *own
 
     def released(self) -> tuple[str, ...]:

@@ -39,7 +39,9 @@ def epsilon_of(mu: float, delta: float) -> float:
 def mu_for(epsilon: float, delta: float) -> float:
     """The largest mean distance that stays within (epsilon, delta)."""
     if epsilon < 0 or not 0 < delta < 1:
-        raise SettingError(f"No Gaussian release reaches epsilon {epsilon:g} at delta {delta:g}; delta must be in (0, 1).")
+        raise SettingError(
+            f"No Gaussian release reaches epsilon {epsilon:g} at delta {delta:g}; delta must be in (0, 1)."
+        )
     low, high = 0.0, 1.0
     while delta_of(high, epsilon) <= delta:
         low, high = high, 2 * high

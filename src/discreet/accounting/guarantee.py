@@ -139,4 +139,7 @@ class Guarantee(Value):
 
 def schema() -> dict[str, Any]:
     """The JSON schema of privacy.json."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Guarantee.model_json_schema(mode="serialization")}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **Guarantee.model_json_schema(mode="serialization"),
+    }

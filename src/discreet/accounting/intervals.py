@@ -33,6 +33,8 @@ def lower_limit(count: int, total: int, confidence: float = 0.95) -> float:
 
 def _check(count: int, total: int, confidence: float) -> None:
     if total < 1 or not 0 <= count <= total:
-        raise SettingError(f"{count} of {total} is not a share; the count must lie between 0 and a total of at least 1.")
+        raise SettingError(
+            f"{count} of {total} is not a share; the count must lie between 0 and a total of at least 1."
+        )
     if not 0 < confidence < 1:
         raise SettingError(f"A confidence lies between 0 and 1, not {confidence:g}.")

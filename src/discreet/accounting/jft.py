@@ -55,7 +55,9 @@ class JustFineTuneTwice(Notion):
 
     def plans(self) -> tuple[tuple[str, Plan], ...]:
         second = ("phase 2, private training on all text", self.phase2)
-        return (("phase 1, lightly noised training on redacted text", self.phase1), second) if self.phase1 else (second,)
+        return (
+            (("phase 1, lightly noised training on redacted text", self.phase1), second) if self.phase1 else (second,)
+        )
 
     @cached_property
     def profiles(self) -> tuple[Profile, Profile]:
@@ -103,11 +105,15 @@ class JustFineTuneTwice(Notion):
         if self.delta == 0:
             return None
         first, rate, second = self.phase1, self.miss_rate(), self.counted(self.phase2)
-        why_not = "sampling is over records, so a missed secret enters with the full rate, and a miss is fixed for the run"
+        why_not = (
+            "sampling is over records, so a missed secret enters with the full rate, and a miss is fixed for the run"
+        )
         theorem = rdp.cross_check(second.noise, second.rate, second.steps, False, self.delta)
         if first is None or rate is None:
             recipe = "Theorem 1: the add/remove epsilon of phase 2 (Renyi divergences), phase 1 taken as free"
-            return PaperCount(recipe=recipe, epsilon=finite(theorem), why_not="it assumes that the policy misses nothing")
+            return PaperCount(
+                recipe=recipe, epsilon=finite(theorem), why_not="it assumes that the policy misses nothing"
+            )
         plan = self.counted(first)
         low, high = (paper_estimate(plan, share, self.delta) for share in (rate.low, rate.high))
         recipe = "empirical estimate: phase 1's rate times the ends of the miss rate's interval, add/remove, Renyi divergences"
@@ -132,7 +138,9 @@ class JustFineTuneTwice(Notion):
             Assumed("mask-alone", "The mask does not change with the secret: not in length, number or kind."),
         ]
         if self.screened:
-            found.append(Assumed("screening", "The text of phase 1 was chosen without looking at secrets and screened fully."))
+            found.append(
+                Assumed("screening", "The text of phase 1 was chosen without looking at secrets and screened fully.")
+            )
         if self.missed is not None:
             found.append(Assumed("sample", "The checked secrets are a fair sample; those of one record are dependent."))
         return *STEP_ASSUMPTIONS, *found, *POLICY_ASSUMPTIONS

@@ -125,8 +125,12 @@ class MetricPrivacy(Notion):
     def assumed(self) -> tuple[Assumed, ...]:
         found = [
             Assumed("vocabulary", "Embedding and vocabulary were fixed without looking at the corpus."),
-            Assumed("output", "The output depends on the noised vector alone: not on the word, its case or its length."),
-            Assumed("draws", "A secret that stands in several places is perturbed as often as stated, and otherwise reused."),
+            Assumed(
+                "output", "The output depends on the noised vector alone: not on the word, its case or its length."
+            ),
+            Assumed(
+                "draws", "A secret that stands in several places is perturbed as often as stated, and otherwise reused."
+            ),
             Assumed("unknown-words", "A word outside of the vocabulary is mapped, split or masked, never passed on."),
             Assumed("noise", "The radius is Gamma(h, 1/epsilon), the direction uniform; rounding is ignored."),
         ]

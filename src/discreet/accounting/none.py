@@ -1,7 +1,7 @@
 """No guarantee: for the privacy regularizers, plain training and redaction alone. Said in as many words.
 
-    >>> NoGuarantee(mechanism="adversarial").guarantee().epsilon is None
-    True
+>>> NoGuarantee(mechanism="adversarial").guarantee().epsilon is None
+True
 """
 
 import math

@@ -70,8 +70,12 @@ class Assumed(NamedTuple):
 STEP_ASSUMPTIONS = (
     Assumed("sampling", "Batches are drawn as the plan says, independently of the data and of each other."),
     Assumed("clipping", "The contribution of each {unit} is clipped to the plan's norm before it is summed."),
-    Assumed("normaliser", "Sums are divided by a fixed number, never by the drawn batch size; empty batches get noise too."),
-    Assumed("noise", "Noise is Gaussian and fresh in every step, from a generator nobody can predict; rounding is ignored."),
+    Assumed(
+        "normaliser", "Sums are divided by a fixed number, never by the drawn batch size; empty batches get noise too."
+    ),
+    Assumed(
+        "noise", "Noise is Gaussian and fresh in every step, from a generator nobody can predict; rounding is ignored."
+    ),
     Assumed("size", "The number of {unit}s is public."),
     Assumed("choices", "Settings, checkpoints and stopping were chosen without the private data, or on public data."),
 )
@@ -236,9 +240,7 @@ def measured(missed: int | None, checked: int | None, confidence: float = 0.95) 
     if missed is None or checked is None:
         raise SettingError("A miss rate needs both numbers: how many secrets were missed, and how many were checked.")
     low, high = clopper_pearson(missed, checked, confidence)
-    return MissRate(
-        missed=missed, checked=checked, share=missed / checked, low=low, high=high, confidence=confidence
-    )
+    return MissRate(missed=missed, checked=checked, share=missed / checked, low=low, high=high, confidence=confidence)
 
 
 def replacing(plan: Plan, why: str) -> Plan:

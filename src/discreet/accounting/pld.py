@@ -57,13 +57,18 @@ class Losses(Profile):
                 f"Delta {delta:g} is below what {self.steps:,} steps can be accounted to in floating point; "
                 f"take at least {2 * self.error:.1g}."
             )
-        return max(0.0, float(self.table.get_epsilon_for_delta(delta - self.error)))
+        with np.errstate(over="ignore"):
+            epsilon = float(self.table.get_epsilon_for_delta(delta - self.error))
+        if math.isinf(epsilon):  # above 700 the library's e^-loss underflows; the other direction does not
+            return super().epsilon(delta)
+        return max(0.0, epsilon)
 
     def with_(self, other: "Losses") -> "Losses":
         """Both phases, one after the other; the second may depend on what the first released."""
         return Losses(self.table.compose(other.table), self.steps + other.steps, self.grid)
 
 
+@lru_cache(maxsize=4)
 def poisson(sigma: float, rate: float, steps: int, replace: bool, grid: float = GRID) -> Losses:
     """Poisson-sampled steps: each unit is in each batch by its own coin of probability `rate`."""
     return Losses(step(sigma, rate, replace, grid).self_compose(steps), steps, grid)

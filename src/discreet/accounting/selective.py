@@ -70,7 +70,9 @@ class Selective(Notion):
     @classmethod
     def _noise_is_positive(cls, noise: float | None) -> float | None:
         if noise is not None and not 0 < noise < math.inf:
-            raise SettingError(f"The noise on hidden states must be positive, not {noise:g}; leave it out for no states.")
+            raise SettingError(
+                f"The noise on hidden states must be positive, not {noise:g}; leave it out for no states."
+            )
         return noise
 
     def neighbours_in_words(self) -> str:
@@ -118,7 +120,9 @@ class SelectivePrivacy(Selective):
         return self.profile(finest).epsilon(self.delta)
 
     def assumed(self) -> tuple[Assumed, ...]:
-        public = Assumed("public-updates", "Public updates read redacted text only, and no state that has seen a secret.")
+        public = Assumed(
+            "public-updates", "Public updates read redacted text only, and no state that has seen a secret."
+        )
         own = Assumed("own-batches", "Private batches are drawn on their own, independently of the public ones.")
         return *STEP_ASSUMPTIONS, public, own, *POLICY_ASSUMPTIONS
 

@@ -1,6 +1,6 @@
 """A guarantee in plain words: for the person who signs, not for the one who computes.
 
-    print(render(guarantee))
+print(render(guarantee))
 """
 
 import math

@@ -16,7 +16,9 @@ MECHANISMS = {"none": "the text as it is", "redacted": "secrets masked"}
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Where dialogs and runs go.")] = Path("demo"),
     dialogs: Annotated[int, typer.Option("-n", help="How many dialogs to simulate.")] = 4800,
-    changes: Annotated[list[str] | None, typer.Option("--set", help="Change the recipe, e.g. training.epochs=2.")] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", help="Change the recipe, e.g. training.epochs=2.")
+    ] = None,
     json_output: Json = False,
 ) -> None:
     """Simulate dialogs with secrets, find the secrets, train with and without them, and compare."""
@@ -68,7 +70,7 @@ def _print_table(rows: list[dict[str, Any]], output: Path) -> None:
         )
     console.out.print(table)
     console.out.print(
-        "Trained on the text as it is, the model has learned what secrets look like, and perhaps some of them; trained on\n"
-        "redacted text it talks as well in public and knows nothing of the secrets the policy found.\n"
+        "Trained on the text as it is, the model has learned what secrets look like, and perhaps some of them;\n"
+        "trained on redacted text it talks as well in public and knows nothing of the secrets the policy found.\n"
         f"The runs are in {output / 'runs'}: try  discreet evaluate {output / 'runs' / 'redacted'}"
     )

@@ -54,7 +54,7 @@ def detect(
     if not json_output:
         _print_legend(shown, kinds)
     if records.skipped:
-        console.say(f"Skipped {sum(records.skipped.values())} bad rows.")
+        console.say(f"Bad rows skipped: {sum(records.skipped.values()):,}.")
 
 
 def _as_json(
@@ -104,7 +104,7 @@ def _style(kind: str, kinds: list[str]) -> str:
 
 
 def _print_legend(shown: int, kinds: Counter[str]) -> None:
-    legend = Text(f"{shown:,} records, {kinds.total():,} secrets")
+    legend = Text(f"records: {shown:,}  secrets: {kinds.total():,}")
     for kind, count in kinds.items():
         legend.append("  ")
         legend.append(f" {kind} ", style=_style(kind, list(kinds)))

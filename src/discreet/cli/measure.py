@@ -51,7 +51,7 @@ def measure(
     for miss in result.misses:
         typer.echo(f"missed {miss.times} times, first in {miss.place}: {miss.kind} {miss.text!r}")
     if skipped:
-        console.say(f"Skipped {skipped:,} bad rows.")
+        console.say(f"Bad rows skipped: {skipped:,}.")
 
 
 def _table(result: "Measure") -> Table:

@@ -56,5 +56,5 @@ def redact(
         counts = {"records": tally.records, "redacted": tally.redacted, "secrets": tally.secrets}
         console.emit({**counts, "kinds": tally.kinds, "skipped": skipped, "path": str(output)})
         return
-    done = f"{output}: {tally.records:,} records, {tally.redacted:,} of them with {tally.secrets:,} secrets redacted"
-    typer.echo(done + (f"; {skipped:,} bad rows skipped." if skipped else "."))
+    done = f"{output}: {tally.records:,} records; secrets redacted: {tally.secrets:,}, in {tally.redacted:,} of them"
+    typer.echo(done + (f"; bad rows skipped: {skipped:,}." if skipped else "."))

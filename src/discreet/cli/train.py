@@ -11,7 +11,9 @@ from discreet.cli.options import Json
 
 @app.command()
 def train(
-    recipe: Annotated[Path | None, typer.Argument(metavar="[RECIPE]", help="A YAML recipe; flags change its keys.")] = None,
+    recipe: Annotated[
+        Path | None, typer.Argument(metavar="[RECIPE]", help="A YAML recipe; flags change its keys.")
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The run's folder [runs/NAME].")] = None,
     changes: Annotated[list[str] | None, typer.Option("--set", help="key=value, e.g. training.epochs=3.")] = None,
     data: Annotated[str | None, typer.Option(help="A file or folder of records.")] = None,

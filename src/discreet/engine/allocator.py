@@ -9,7 +9,7 @@ freed, and the next step pays for fresh, zeroed pages: 5-10 % of a transformer's
 `borrow` is the same idea for one named purpose: the output layer's logits, by far the largest block of a language
 model's step, live in a block that is borrowed and comes back by itself when nothing refers to it any more.
 
-Sharp edge: both trade memory for time. What was the peak stays allocated; `return_buffers` gives the borrowed blocks back.
+Sharp edge: both trade memory for time. What was the peak stays allocated; `return_buffers` gives borrowed blocks back.
 """
 
 import ctypes
@@ -45,7 +45,7 @@ class Loan:
 
 
 def borrow(rows: int, columns: int, dtype: torch.dtype, device: torch.device) -> Loan:
-    """An uninitialised matrix in a block used before, if one is idle; the smaller idle block is replaced if none fits."""
+    """An uninitialised matrix, in a block used before if one is idle; a block too small is replaced by a larger one."""
     idle = _idle.get((dtype, device), [])
     block = idle.pop() if idle else None
     if block is None or block.numel() < rows * columns:

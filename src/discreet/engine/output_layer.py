@@ -16,6 +16,8 @@ Sharp edges: first derivatives only. The block is lent to one forward at a time:
 right, but take two blocks.
 """
 
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import torch
@@ -23,6 +25,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from discreet.engine.allocator import borrow
+from discreet.engine.clipping.contract import current_listener
+from discreet.engine.clipping.pieces import Outer, Piece, Ragged, Whole
 from discreet.errors import InputError
 
 IGNORED = -100
@@ -35,8 +39,68 @@ def output_loss(hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Te
             f"output_loss got hidden states {list(hidden.shape)}, weights {list(weight.shape)} and targets "
             f"{list(targets.shape)}; give [B, T, d], [V, d] and [B, T]."
         )
-    losses: Tensor = _OutputLoss.apply(hidden, weight, bias, targets)
-    return losses
+    work = _Work(hidden, weight, targets)
+    losses: Tensor = _OutputLoss.apply(hidden, weight, bias, targets, work)  # type: ignore[no-untyped-call]
+    listener = current_listener()
+    if listener is None or not (listener.trains(weight) or listener.trains(bias)):
+        return losses
+    return listener.watch(weight, (work.places(targets),), losses, partial(work.pieces, weight, bias))
+
+
+class _Work:
+    """The block of memory of one call and what is needed to read it."""
+
+    def __init__(self, hidden: Tensor, weight: Tensor, targets: Tensor) -> None:
+        self.kept = _kept_rows(targets)
+        self.dtype = _compute_dtype(hidden, weight)
+        self.hidden = _take(hidden.detach().reshape(-1, hidden.shape[-1]), self.kept)
+        """The hidden states of the rows of the block."""
+        block_dtype = torch.promote_types(self.dtype, torch.float32)
+        self.loan = borrow(len(self.hidden), len(weight), block_dtype, hidden.device)
+        self.block = self.loan.matrix
+        """First the logits, in the end Z times the gradient of the losses with respect to them."""
+        self.sums = hidden.new_empty(0)
+        """Z, [N, 1]."""
+
+    def places(self, targets: Tensor) -> Tensor:
+        """For each target its row in the block, -1 where it is ignored."""
+        rows = torch.arange(len(self.block), device=targets.device)
+        return _put(rows + 1, self.kept, targets.numel()).sub_(1).view(targets.shape)
+
+    def pieces(
+        self, weight: Tensor, bias: Tensor | None, kept: tuple[Tensor, ...], grad: Tensor
+    ) -> Iterator[tuple[Tensor, Piece]]:
+        """The layer's pieces from the gradients of the losses and their places in the block, both [records, ...]."""
+        places, grad = kept[0].flatten(1), grad.flatten(1)
+        counted = places >= 0
+        order = places[counted]
+        scale = torch.empty_like(self.sums).index_copy_(0, order, grad[counted].to(self.sums.dtype).unsqueeze(1))
+        yield from _pieces(weight, bias, self, order, counted.sum(1).tolist(), scale.div_(self.sums))
+
+
+def _pieces(
+    weight: Tensor, bias: Tensor | None, work: _Work, order: Tensor, counts: list[int], scale: Tensor
+) -> Iterator[tuple[Tensor, Piece]]:
+    """The block as rows and the scaled hidden states as columns; records are cut out of both where they lie."""
+    rows, columns = work.block, work.hidden.to(scale.dtype) * scale
+    records, length = len(counts), counts[0]
+    lying = torch.arange(len(rows), device=order.device)
+    if min(counts) == max(counts) and length:
+        if torch.equal(order, lying):
+            rows, columns, scale = (t.view(records, length, -1) for t in (rows, columns, scale))
+        elif torch.equal(order, lying.view(length, records).t().flatten()):
+            rows, columns, scale = (t.view(length, records, -1).transpose(0, 1) for t in (rows, columns, scale))
+    if rows.dim() == 3:
+        yield weight, Outer(rows, columns, keep=work.loan)
+        if bias is not None:
+            yield bias, Whole(torch.bmm(scale.transpose(1, 2), rows).squeeze(1))
+        return
+    if not torch.equal(order, lying):  # time before records, and records of different lengths
+        rows, columns, scale = (t.index_select(0, order) for t in (rows, columns, scale))
+    yield weight, Ragged(rows, columns, counts, keep=work.loan)
+    if bias is not None:
+        parts = zip(torch.split(rows, counts), torch.split(scale, counts), strict=True)
+        yield bias, Whole(torch.stack([torch.mv(own.t(), factor.squeeze(1)) for own, factor in parts]))
 
 
 def _compute_dtype(hidden: Tensor, weight: Tensor) -> torch.dtype:
@@ -47,44 +111,37 @@ def _compute_dtype(hidden: Tensor, weight: Tensor) -> torch.dtype:
 
 
 class _OutputLoss(torch.autograd.Function):
-    """See the module's text; E is in `ctx.loan`, Z in `ctx.sums`."""
+    """See the module's text."""
 
     @staticmethod
-    def forward(ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor) -> Tensor:
-        ctx.kept = kept = _kept_rows(targets)
-        ctx.dtype = _compute_dtype(hidden, weight)
-        rows = _take(hidden.reshape(-1, hidden.shape[-1]), kept)
-        target = _take(targets.reshape(-1), kept).unsqueeze(1)
-        loan = borrow(len(rows), len(weight), torch.promote_types(ctx.dtype, torch.float32), hidden.device)
-        block = _logits(rows, weight, bias, ctx.dtype, loan.matrix)
-
+    def forward(ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, work: _Work) -> Tensor:
+        target = _take(targets.reshape(-1), work.kept).unsqueeze(1)
+        block = _logits(work.hidden, weight, bias, work.dtype, work.block)
         top = block.amax(1, keepdim=True)
         wanted = block.gather(1, target)
-        sums = block.sub_(top).exp_().sum(1, keepdim=True)
-        losses = (sums.log() + top - wanted).squeeze(1)
-        block.scatter_add_(1, target, -sums)
-
-        ctx.loan, ctx.sums = loan, sums
-        ctx.shape = hidden.shape
-        ctx.save_for_backward(hidden, weight, bias)
-        return _put(losses, kept, targets.numel()).view(targets.shape)
+        work.sums = block.sub_(top).exp_().sum(1, keepdim=True)
+        losses = (work.sums.log() + top - wanted).squeeze(1)
+        block.scatter_add_(1, target, -work.sums)
+        ctx.work, ctx.like = work, hidden.dtype
+        ctx.save_for_backward(weight)
+        return _put(losses, work.kept, targets.numel()).view(targets.shape)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None, None]:
-        hidden, weight, bias = ctx.saved_tensors
-        block: Tensor = ctx.loan.matrix.to(ctx.dtype)
-        scale = _take(grad.reshape(-1), ctx.kept).unsqueeze(1) / ctx.sums
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        work: _Work = ctx.work
+        (weight,) = ctx.saved_tensors
+        block = work.block.to(work.dtype)
+        scale = _take(grad.reshape(-1), work.kept).unsqueeze(1) / work.sums
         d_hidden = d_weight = d_bias = None
         if ctx.needs_input_grad[0]:
-            rows = (block @ weight.to(ctx.dtype)).mul_(scale)
-            d_hidden = _put(rows, ctx.kept, grad.numel()).view(ctx.shape).to(hidden.dtype)
+            rows = (block @ weight.to(work.dtype)).mul_(scale)
+            d_hidden = _put(rows, work.kept, grad.numel()).view(*grad.shape, -1).to(ctx.like)
         if ctx.needs_input_grad[1]:
-            rows = _take(hidden.reshape(-1, hidden.shape[-1]), ctx.kept)
-            d_weight = (block.t() @ (rows * scale).to(ctx.dtype)).to(weight.dtype)
-        if bias is not None and ctx.needs_input_grad[2]:
-            d_bias = torch.mv(ctx.loan.matrix.t(), scale.squeeze(1)).to(bias.dtype)
-        return d_hidden, d_weight, d_bias, None
+            d_weight = (block.t() @ (work.hidden * scale).to(work.dtype)).to(weight.dtype)
+        if ctx.needs_input_grad[2]:
+            d_bias = torch.mv(work.block.t(), scale.squeeze(1))
+        return d_hidden, d_weight, d_bias, None, None
 
 
 def _logits(rows: Tensor, weight: Tensor, bias: Tensor | None, dtype: torch.dtype, out: Tensor) -> Tensor:

@@ -107,7 +107,7 @@ def fit(
     validate: Callable[[nn.Module], float] | None,
     observer: Observer,
 ) -> Progress:
-    """Trains to the end of the recipe, or goes on from the checkpoint in `folder`; leaves the best weights in the model.
+    """Trains to the end, or goes on from the checkpoint in `folder`; leaves the best weights in the model.
 
     With a validation function the best epoch's weights are kept; without one, the last.
     """
@@ -165,7 +165,7 @@ def _update(
     if count == 0 or not math.isfinite(value):
         return value, count
     optimizer.zero_grad(set_to_none=True)
-    (total / count).backward()
+    torch.autograd.backward(total / count)
     if clip:
         nn.utils.clip_grad_norm_([p for g in optimizer.param_groups for p in g["params"]], clip)
     optimizer.step()

@@ -1,8 +1,10 @@
 """Where randomness comes from: a cipher keyed by the operating system for releases, a seed for experiments.
 
-    >>> Randomness("fast", seed=7).generator("coins", 3).random() == Randomness("fast", seed=7).generator("coins", 3).random()
+    >>> seeded = Randomness("fast", seed=7)
+    >>> seeded.generator("coins", 3).random() == seeded.generator("coins", 3).random()
     True
-    >>> Randomness().generator("coins", 3).random() == Randomness().generator("coins", 3).random()
+    >>> secure = Randomness()
+    >>> secure.generator("coins", 3).random() == secure.generator("coins", 3).random()
     False
 
 One `Randomness` makes both the batches and the noise of a run, because mixing the two kinds is dangerous: the same
@@ -11,8 +13,8 @@ noise on another batch cancels in the difference of the two releases, and what i
 *secure*: every generator asked for is a cipher in counter mode under a key of its own from `os.urandom`. Nothing is
 shared, so threads, chunks and forked processes cannot overlap; nothing is kept, so nothing can be replayed and a stolen
 checkpoint tells nothing of past or future noise. AES-128 where the processor has instructions for it (twice as fast),
-ChaCha-20 with a 256-bit key elsewhere or when asked for; keys live for one chunk, far below where 128-bit blocks start to
-tell. The ciphers are those of `randomgen`, tested against published vectors but not an audited library.
+ChaCha-20 with a 256-bit key elsewhere or when asked for; a key lives for one chunk, far below where 128-bit blocks
+start to tell. The ciphers are those of `randomgen`, tested here against published vectors, but not an audited library.
 
 *fast*: every generator is a function of the seed, the purpose and the numbers asked with, so a resumed run is the
 uninterrupted one bit for bit. Whoever knows the seed can subtract the noise: a guarantee that rests on it is for
@@ -23,7 +25,8 @@ claimed).
 """
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -44,9 +47,6 @@ class Randomness:
     mode: str = "secure"
     seed: int = 0
     cipher: str = "auto"
-    identity: str = field(init=False)
-    """Two releases of a step are the same release only if the identities are: of a seeded run always, of a secure one
-    never, not even of the same recipe started twice."""
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
@@ -55,12 +55,15 @@ class Randomness:
             raise SettingError(f"A seed is a whole number from 0 on, not {self.seed!r}.")
         if self.cipher not in CIPHERS:
             raise SettingError(f"There is no cipher '{self.cipher}'; known: {', '.join(CIPHERS)}.")
-        identity = f"secure-{os.urandom(16).hex()}" if self.secure else f"seed-{self.seed}"
-        object.__setattr__(self, "identity", identity)
 
     @property
     def secure(self) -> bool:
         return self.mode == "secure"
+
+    @property
+    def draw(self) -> str | None:
+        """What the ledger tells draws apart by: a step drawn twice with the same seed is one release, any other two."""
+        return None if self.secure else f"seed-{self.seed}"
 
     def generator(self, purpose: Purpose, *numbers: int) -> np.random.Generator:
         """A generator for one purpose: fresh at every call if secure, a function of the arguments if seeded."""
@@ -88,13 +91,18 @@ def chosen_cipher(cipher: str = "auto") -> str:
     """What `auto` means on this machine."""
     if cipher != "auto":
         return cipher
-    # Without AES instructions the library looks bytes up in tables: slower, and its timing depends on the key.
-    return "aes-128-ctr" if _randomgen().AESCounter(key=0).use_aesni else "chacha-20"
+    return "aes-128-ctr" if _has_aes_instructions() else "chacha-20"
+
+
+@cache
+def _has_aes_instructions() -> bool:
+    """Without them the library looks bytes up in tables: slower, and its timing depends on the key."""
+    return bool(_randomgen().AESCounter(key=0).use_aesni)
 
 
 def _randomgen() -> Any:
     try:
-        import randomgen
+        import randomgen  # type: ignore[import-untyped]
     except ImportError:
         raise MissingPackageError(
             "Secure randomness needs the package randomgen; install it with 'pip install randomgen'."

@@ -3,7 +3,7 @@
     >>> plan = Plan(rate=0.1, steps=10, noise=1.0, neighbours="replace", population=50)
     >>> draw = sampler_of(plan, Randomness("fast", seed=3)).draw(step=0)
     >>> draw.records.tolist()
-    [0, 4, 15, 28, 31, 34]
+    [0, 5, 16, 36, 41, 42]
 
 Poisson sampling throws one coin per unit and step. A coin is a 64-bit number of the generator compared with
 floor(rate * 2^64): the probability is the rate itself, or below it by less than 2^-64 for rates under 2^-11. Below is

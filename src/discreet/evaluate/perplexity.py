@@ -46,9 +46,7 @@ class Evaluation:
         return asdict(self)
 
 
-def evaluate_model(
-    model: nn.Module, encoded: Encoded, on_batch: Callable[[int], None] | None = None
-) -> Evaluation:
+def evaluate_model(model: nn.Module, encoded: Encoded, on_batch: Callable[[int], None] | None = None) -> Evaluation:
     """Scores a model on encoded records, each from its beginning with all of its own context."""
     loss = {False: 0.0, True: 0.0}
     hits = {False: 0, True: 0}

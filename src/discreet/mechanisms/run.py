@@ -79,14 +79,18 @@ class Run:
         try:
             return (self.path / name).read_text(encoding="utf-8")
         except (FileNotFoundError, NotADirectoryError):
-            raise RunError(f"{self.path}: this is not a run ({name} is missing); make one with 'discreet train'.") from None
+            raise RunError(
+                f"{self.path}: this is not a run ({name} is missing); make one with 'discreet train'."
+            ) from None
 
 
 def open_run(path: Path) -> Run:
     """A finished run; an unfinished one is refused with what to do."""
     run = Run(Path(path))
     if not run.finished:
-        raise RunError(f"{path}: this run is not finished; start 'discreet train' with the same recipe to go on with it.")
+        raise RunError(
+            f"{path}: this run is not finished; start 'discreet train' with the same recipe to go on with it."
+        )
     return run
 
 

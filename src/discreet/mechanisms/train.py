@@ -1,6 +1,6 @@
 """From a recipe to a run: read, mark, tokenise, train, save.
 
-    run = discreet.train(corpus, policy, mechanism="redacted", model="lstm", output="runs/a", training={"epochs": 3})
+run = discreet.train(corpus, policy, mechanism="redacted", model="lstm", output="runs/a", training={"epochs": 3})
 """
 
 from collections.abc import Mapping
@@ -98,8 +98,11 @@ def read_corpus(data: DataSettings | None) -> Corpus:
 def _encoder(recipe: Recipe, corpus: Corpus, policy: Policy) -> Encoder:
     mask = recipe.redaction.mask
     if recipe.tokenizer.train:
-        redacted = redacted_records(corpus.records("train"), policy, recipe)
-        tokenizer = train_bpe(redacted, policy, recipe.tokenizer.vocabulary, mask=mask)
+        # Always by mask: removed secrets would close the text up into words nobody wrote. What a redacted record marks
+        # is its masks, so `gold` is the policy to hold it against; a detector may see new secrets beside a mask.
+        masked = recipe.model_copy(update={"redaction": recipe.redaction.model_copy(update={"style": "mask"})})
+        redacted = redacted_records(corpus.records("train"), policy, masked)
+        tokenizer = train_bpe(redacted, make_policy("gold"), recipe.tokenizer.vocabulary, mask=mask)
     else:
         tokenizer = load_tokenizer(str(recipe.tokenizer.name))
     return Encoder(with_mask(tokenizer, mask))

@@ -15,9 +15,8 @@ from discreet.policy.contract import Policy
 from discreet.progress import TrainingBar
 from discreet.sanitize.redact import Redaction, redact_all
 from discreet.text.corpus import Corpus
-from discreet.text.records import Record, Secret
+from discreet.text.records import Record
 from discreet.text.tokenize import Encoded, Encoder
-from discreet.text.vocabulary import masks_of
 
 
 @dataclass
@@ -39,7 +38,10 @@ class Training:
     def redacted(self, split: str) -> Encoded:
         """A split with every secret masked; masks are context and never targets."""
         records = redacted_records(self.corpus.records(split), self.policy, self.recipe)
-        return self._filled(self.encoder.encode_all(((record, ()) for record in records), masks=self._masks), split)
+        encoded = self.encoder.encode_all(
+            ((record, ()) for record in records), masks=lambda record: record.secrets or ()
+        )
+        return self._filled(encoded, split)
 
     def fit(self, encoded: Encoded) -> None:
         """Trains the model plainly on encoded text, validating on the untouched validation split if there is one."""
@@ -56,9 +58,6 @@ class Training:
             validate=(lambda model: mean_loss(model, valid)) if valid is not None else None,
             observer=RunObserver(self.run, self.bar),
         )
-
-    def _masks(self, record: Record) -> tuple[Secret, ...]:
-        return masks_of(record, self.recipe.redaction.mask)
 
     def _filled(self, encoded: Encoded, split: str) -> Encoded:
         if len(encoded) == 0:
@@ -85,5 +84,3 @@ class RunObserver:
         self.run.add_metrics(end._asdict() | {"tokens_per_second": end.targets / max(end.seconds, 1e-9)})
         valid = "" if end.valid_loss is None else f", validation {end.valid_loss:.4f}"
         self.bar.say(f"epoch {end.epoch + 1}: loss {end.train_loss:.4f}{valid} ({end.seconds:.0f} s)")
-
-

@@ -81,7 +81,7 @@ def save_model(model: nn.Module, folder: Path) -> None:
         model.save_pretrained(folder)  # type: ignore[operator]
 
 
-class quiet_transformers:  # noqa: N801 - used as a statement
+class quiet_transformers:
     """Keeps transformers' own progress bars off the terminal."""
 
     def __enter__(self) -> None:
@@ -119,7 +119,7 @@ def score(model: nn.Module, input_ids: Tensor, targets: Tensor) -> Scores:
     rows = (flat >= 0).nonzero().squeeze(1)
     loss = torch.zeros(flat.shape)
     first_choice = torch.zeros(flat.shape, dtype=torch.bool)
-    for some in rows.split(ROWS_AT_ONCE):
+    for some in torch.split(rows, ROWS_AT_ONCE):
         logits = torch.nn.functional.linear(states[some], weight, bias).float()
         wanted = flat[some]
         loss[some] = logits.logsumexp(1) - logits.gather(1, wanted[:, None]).squeeze(1)

@@ -19,7 +19,7 @@ from discreet.policy.contract import POLICIES, Policy, TextPolicy
 from discreet.text.records import Secret
 
 DIGITS = re.compile(r"\d+")
-LONG = 512
+LONG = 1024
 """From this many characters on, looking at all of them at once beats the regular expression (an article: 4 times)."""
 
 

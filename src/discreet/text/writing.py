@@ -92,8 +92,8 @@ def row_of(record: Record, fields: Fields) -> Row:
             _put(row, key, role, record, kept)
     if "text" not in layout.roles and not record.turns and (record.text or "turns" not in layout.roles):
         row[layout.fields.text] = record.text
-    for role in layout.missing:
-        if _has(record, role):
+    for role, value in zip(layout.missing, layout.missing_of(record), strict=True):
+        if value is not None and (value or role != "turns"):
             _put(row, getattr(layout.fields, role), role, record, kept)
     return row
 
@@ -102,16 +102,10 @@ def _row_of_new(record: Record, fields: Fields) -> Row:
     """The row of a record that came from no file: what it has, then its other fields."""
     row: Row = {fields.id: record.id, fields.text: record.text}
     for role in ROLES:
-        if role not in ("id", "text") and _has(record, role):
+        if role not in ("id", "text") and getattr(record, role) is not None and (role != "turns" or record.turns):
             _put(row, getattr(fields, role), role, record, None)
     names = {getattr(fields, role) for role in ROLES}
     return row | {key: value for key, value in record.fields.items() if key not in names}
-
-
-def _has(record: Record, role: str) -> bool:
-    """Whether a record has this part: no secrets is something a record can know, no turns is not."""
-    value = getattr(record, role)
-    return value is not None and (role != "turns" or bool(value))
 
 
 def _put(row: Row, key: str, role: str, record: Record, kept: Kept | None) -> None:

@@ -10,7 +10,6 @@ A rule is a claim about a module's gradient. `trial` holds every claim against a
 subclass that computes something else is found out rather than believed.
 """
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,7 +24,7 @@ from discreet.registry import Registry
 Place = nn.Module | Tensor
 """Where a parameter is used: a layer, or the parameter itself where a function takes it directly."""
 
-Report = Callable[[tuple[Tensor, ...], Tensor], Iterable[tuple[nn.Parameter, Piece]]]
+Report = Callable[[tuple[Tensor, ...], Tensor], Iterable[tuple[Tensor, Piece]]]
 """From the kept tensors and the output's gradient, all [records, ...], to the pieces of the parameters used."""
 
 
@@ -36,7 +35,7 @@ class NoRule(Exception):
 class Listener(ABC):
     """What layers talk to during a private pass."""
 
-    trained: Mapping[nn.Parameter, str]
+    trained: Mapping[Tensor, str]
 
     def trains(self, parameter: Tensor | None) -> bool:
         """Whether a gradient is wanted for this parameter."""
@@ -85,7 +84,7 @@ class OutputRule(ABC):
         """What the gradient needs besides g, given the layer's input."""
 
     @abstractmethod
-    def pieces(self, module: Any, kept: tuple[Tensor, ...], grad: Tensor) -> Iterable[tuple[nn.Parameter, Piece]]:
+    def pieces(self, module: Any, kept: tuple[Tensor, ...], grad: Tensor) -> Iterable[tuple[Tensor, Piece]]:
         """The pieces of the module's parameters; those of frozen ones are ignored."""
 
     def attach(self, module: nn.Module, listener: Listener) -> Callable[[], None]:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from torch import nn
+from torch import Tensor, nn
 
-from discreet.engine.clipping.contract import LAYERS, LayerRule, Listener
+from discreet.engine.clipping.contract import LAYERS, LayerRule, Listener, Place
 from discreet.engine.layers.any_module import AnyModuleRule
 from discreet.errors import RefusedError
 
@@ -16,7 +16,7 @@ class Coverage:
     def __init__(self, model: nn.Module) -> None:
         refuse_mixing(model)
         self.model = model
-        self.trained = {p: name for name, p in model.named_parameters() if p.requires_grad}
+        self.trained: dict[Tensor, str] = {p: name for name, p in model.named_parameters() if p.requires_grad}
         self.rules: dict[nn.Module, LayerRule] = {}
         self.names: dict[nn.Module, str] = {}
         known = [LAYERS[name]() for name in LAYERS.names()]
@@ -33,6 +33,14 @@ class Coverage:
             for module, rule in self.rules.items()
             if isinstance(rule, AnyModuleRule)
         ]
+
+    def speaks_for(self, parameter: Tensor) -> bool:
+        """Whether the parameter belongs to a module with a rule."""
+        return any(own is parameter for module in self.rules for own in module.parameters(recurse=False))
+
+    def name(self, place: Place) -> str:
+        """What to call a place in a message."""
+        return self.names.get(place, "the model") if isinstance(place, nn.Module) else "output_loss"
 
     @contextmanager
     def watched_by(self, listener: Listener, *, frozen: bool = True) -> Iterator[None]:

@@ -12,7 +12,7 @@ Loss = Callable[[nn.Module, dict[str, Tensor]], Tensor]
 """One loss for each record of a batch, each depending on its own record only."""
 
 
-def gradients(value: Tensor, parameters: Iterable[nn.Parameter], *, again: bool = False) -> list[Tensor]:
+def gradients(value: Tensor, parameters: Iterable[Tensor], *, again: bool = False) -> list[Tensor]:
     """The gradient of a number; the parameters' own `.grad` is left alone. `again` keeps the graph for another call.
 
     By `backward` and not by `torch.autograd.grad`, which re-entrant gradient checkpointing does not support.
@@ -31,7 +31,7 @@ def gradients(value: Tensor, parameters: Iterable[nn.Parameter], *, again: bool 
 
 
 def each_record(
-    model: nn.Module, batch: Mapping[str, Tensor], loss: Loss, parameters: Iterable[nn.Parameter]
+    model: nn.Module, batch: Mapping[str, Tensor], loss: Loss, parameters: Iterable[Tensor]
 ) -> Iterator[tuple[Tensor, list[Tensor]]]:
     """The loss of each record and its gradient, parameter by parameter."""
     parameters = list(parameters)
@@ -40,7 +40,7 @@ def each_record(
         yield value.detach(), gradients(value, parameters)
 
 
-def _dense(parameter: nn.Parameter) -> Tensor:
+def _dense(parameter: Tensor) -> Tensor:
     grad = parameter.grad
     if grad is None:
         return torch.zeros_like(wide(parameter.detach()))

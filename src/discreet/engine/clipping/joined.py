@@ -41,7 +41,7 @@ def join(pieces: Sequence[Piece]) -> list[Piece]:
 
 def inner(a: Piece, b: Piece) -> Tensor:
     """The inner product of two gradients of the same parameter, for each record."""
-    a, b = ((b, a) if isinstance(a, Lookup) else (a, b))
+    a, b = (b, a) if isinstance(a, Lookup) else (a, b)
     if isinstance(a, Outer) and a.whole is not None:
         a = a.whole
     if isinstance(b, Lookup):

@@ -44,7 +44,7 @@ def records_first(tensor: Tensor, layout: Layout, records: int) -> Tensor:
     if layout is Layout.SECOND:
         return tensor.transpose(0, 1)
     if layout is Layout.FLAT:
-        return tensor.unflatten(0, (records, -1))
+        return tensor.reshape(records, -1, *tensor.shape[1:])
     if layout is Layout.SHARED:
         return spread(tensor, records)
     return tensor

@@ -12,7 +12,7 @@ A piece is what one use of a parameter adds to the parameter's gradient, for all
     piece.add_to(total, factors)           # total += sum over records of factor * gradient
 
 `Outer` finds its norms either by instantiating the gradients, which it then keeps for the sum, or from the Gram
-matrices: |sum_t g_t x_t^T|^2 = sum_{s,t} <g_s, g_t> <x_s, x_t>. How pieces of the same parameter combine is in `joined`.
+matrices: |sum_t g_t x_t^T|^2 = sum_{s,t} <g_s, g_t> <x_s, x_t>. How pieces of one parameter combine is in `joined`.
 """
 
 from abc import ABC, abstractmethod
@@ -62,7 +62,8 @@ class Whole(Piece):
         return len(self.gradients)
 
     def squares(self, costs: Costs) -> Tensor:
-        return torch.linalg.vector_norm(self.gradients.flatten(1), dim=1).square()
+        norms: Tensor = torch.linalg.vector_norm(self.gradients.flatten(1), dim=1)
+        return norms.square_()
 
     def add_to(self, total: Tensor, factors: Tensor) -> None:
         add_weighted(total, self.gradients.to(total.dtype), factors.to(total.dtype))

@@ -4,8 +4,8 @@
     Normalise(1.0)                             # C / (norm + 0.01): every record weighs about the same (Bu et al. 2022)
     ClipGroups({"embedding": 0.5, "": 1.0})    # groups of parameters cut on their own, by the beginning of their names
 
-Each knows its `sensitivity`: the largest norm a record's share of the sum can have. Factors aim at C (1 - 1e-6), so that
-rounding in norms and sums cannot carry a record beyond C.
+Each knows its `sensitivity`: the largest norm a record's share of the sum can have. Factors aim at C (1 - 1e-6), so
+that rounding in norms and sums cannot carry a record beyond C.
 """
 
 import math

@@ -17,7 +17,7 @@ from math import prod
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from discreet.engine.clipping.contract import Listener, NoRule, Place, Report
@@ -25,6 +25,13 @@ from discreet.engine.clipping.costs import Costs
 from discreet.engine.clipping.joined import join, squares_of
 from discreet.engine.clipping.layout import Layout, Layouts, records_first, spread
 from discreet.engine.clipping.pieces import Piece
+
+TOLERANCE, HALF_TOLERANCE = 1e-3, 5e-2
+
+
+def tolerance_of(tensor: Tensor) -> float:
+    """How far two ways of computing may be apart where tensors like this one are about."""
+    return HALF_TOLERANCE if tensor.dtype in (torch.bfloat16, torch.float16) else TOLERANCE
 
 
 class Tape(Listener):
@@ -36,19 +43,20 @@ class Tape(Listener):
 
     def __init__(
         self,
-        trained: Mapping[nn.Parameter, str],
+        trained: Mapping[Tensor, str],
         batch: Mapping[str, Tensor],
         layouts: Layouts,
         costs: Costs,
-        uses: Mapping[nn.Parameter, int] | None = None,
+        uses: Mapping[Tensor, int] | None = None,
     ) -> None:
         self.trained, self.layouts, self.costs, self.uses = trained, layouts, costs, uses or {}
         self.records = len(next(iter(batch.values())))
         shapes = [tensor.shape for tensor in batch.values()]
         self.full_rows = {self.records * prod(shape[1:end]) for shape in shapes for end in range(2, len(shape) + 1)}
         self.anchor = torch.zeros((), requires_grad=True)
-        self.pieces: dict[nn.Parameter, list[Piece]] = defaultdict(list)
-        self.early: dict[nn.Parameter, Tensor] = {}
+        self.pieces: dict[Tensor, list[Piece]] = defaultdict(list)
+        self.early: dict[Tensor, Tensor] = {}
+        self.tolerance = TOLERANCE
         self.muted = False
 
     def watch(self, place: Place, kept: tuple[Tensor, ...], output: Tensor, report: Report) -> Tensor:
@@ -56,6 +64,7 @@ class Tape(Listener):
             return output
         if place not in self.layouts:
             raise NoRule(f"a {type(place).__name__} is called in this pass that was not called when it was surveyed")
+        self.tolerance = max(self.tolerance, tolerance_of(output))
         *kept_layouts, layout = self.layouts[place]
         if layout is Layout.SHARED:  # from here on each record has its own, so that its gradient stays its own
             output, layout = spread(output, self.records), Layout.FIRST
@@ -92,10 +101,10 @@ class Tape(Listener):
     def add_to(self, totals: Mapping[str, Tensor], factors: Tensor) -> None:
         """Adds each parameter's sum over records of factor * gradient; factors [parameters, records]."""
         for (parameter, name), own in zip(self.trained.items(), factors, strict=True):
-            for piece in self.pieces.pop(parameter, []):
+            for piece in self.pieces.get(parameter, ()):
                 piece.add_to(totals[name], own)
 
-    def _add(self, parameter: nn.Parameter, piece: Piece) -> None:
+    def _add(self, parameter: Tensor, piece: Piece) -> None:
         if parameter not in self.trained:
             return
         self.pieces[parameter].append(piece)

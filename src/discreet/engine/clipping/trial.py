@@ -6,16 +6,17 @@ because a wrong norm is a wrong guarantee. So for each model, once:
 
 1. `survey` runs it on two and on three records without gradients: which dimension holds the records at each layer, and
    whether the losses of the first two change when a third comes (then they are not losses of single records: refused).
-2. `Trial` runs it on two records with the layers watched *and* the parameters asking for gradients. Each record's loss is
-   pulled back by autograd; the pieces must give the same gradients and norms, parameter by parameter.
+2. `trial` runs it on two records with the layers watched *and* the parameters asking for gradients. Each record's loss
+   is pulled back by autograd; the pieces must give the same gradients and norms, parameter by parameter.
 
 A parameter whose gradient happens to be zero there (half of a fresh LoRA layer) is not yet believed: `clipped` tries
 again as soon as it contributes.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -24,37 +25,121 @@ from discreet.engine.clipping.contract import Listener, NoRule, Place, Report
 from discreet.engine.clipping.costs import Costs
 from discreet.engine.clipping.coverage import Coverage
 from discreet.engine.clipping.fallback import Loss, gradients
-from discreet.engine.clipping.layout import Layout, infer, some_records
-from discreet.engine.clipping.tape import Tape
-from discreet.errors import RefusedError
+from discreet.engine.clipping.layout import Layout, Layouts, infer, some_records
+from discreet.engine.clipping.tape import TOLERANCE, Tape, tolerance_of
+from discreet.errors import InputError, RefusedError
 
-TOLERANCE, HALF_TOLERANCE = 1e-3, 5e-2
 NEGLIGIBLE = 1e-3
 """The share of a record's norm below which a parameter's piece need not be believed: the norm is then off by less than
 half its square, which the slack of the clip (1e-6) pays for."""
 
 
+class Verdict(NamedTuple):
+    """What a trial found: how often each parameter is used, and the names of those whose rule was seen to be right."""
+
+    uses: dict[Tensor, int]
+    believed: set[str]
+
+
 class Survey(Listener):
     """Notes the shapes at each place and passes everything on."""
 
-    def __init__(self, trained: Mapping[nn.Parameter, str]) -> None:
+    def __init__(self, trained: Mapping[Tensor, str]) -> None:
         self.trained = trained
         self.shapes: dict[Place, list[tuple[torch.Size, ...]]] = {}
+        self.tolerance = TOLERANCE
 
     def watch(self, place: Place, kept: tuple[Tensor, ...], output: Tensor, report: Report) -> Tensor:
         self.shapes.setdefault(place, []).append((*(tensor.shape for tensor in kept), output.shape))
+        self.tolerance = max(self.tolerance, tolerance_of(output))
         return output
 
 
-def survey(coverage: Coverage, batch: Mapping[str, Tensor], loss: Loss) -> dict[Place, tuple[Layout, ...]]:
+def survey(coverage: Coverage, batch: Mapping[str, Tensor], loss: Loss) -> dict[object, tuple[Layout, ...]]:
     """The layouts at each place, or `NoRule`; refuses a loss whose records are not independent."""
     records = len(next(iter(batch.values())))
-    shapes, losses = [], []
-    with _as_in_evaluation(coverage.model), torch.no_grad(), torch.random.fork_rng():
+    surveys, losses = [], []
+    with _evaluating(coverage.model), torch.no_grad(), torch.random.fork_rng():
         for count in (2, 3):
-            notes = Survey(coverage.trained)
-            with coverage.watched_by(notes, frozen=False):
-                losses.append(loss(coverage.model, some_records(batch, [i % records for i in range(count)])))
-            shapes.append(notes.shapes)
-    _refuse_dependent(*losses)
-    return {place: _layouts(coverage, place, shapes[0].get(place, []), shapes[1][place]) for place in shapes[1]}
+            surveys.append(Survey(coverage.trained))
+            with coverage.watched_by(surveys[-1], frozen=False):
+                chosen = some_records(batch, [index % records for index in range(count)])
+                losses.append(one_per_record(loss(coverage.model, chosen), count))
+    if not torch.allclose(losses[0], losses[1][:2], rtol=surveys[0].tolerance, atol=1e-6, equal_nan=True):
+        raise RefusedError(
+            "The loss of a record changes when another record joins the batch, so its gradient cannot be clipped; "
+            "return losses that depend on their own record only (no averages over the batch, no batch statistics)."
+        )
+    two, three = (survey.shapes for survey in surveys)
+    return {place: _layouts(coverage.name(place), two.get(place, []), three.get(place, [])) for place in two | three}
+
+
+def one_per_record(losses: Tensor, records: int) -> Tensor:
+    """The losses, if they are what a loss must return."""
+    if losses.shape != (records,):
+        raise InputError(f"The loss must return one number for each of {records} records, not {list(losses.shape)}.")
+    return losses
+
+
+def _layouts(name: str, two: list[tuple[torch.Size, ...]], three: list[tuple[torch.Size, ...]]) -> tuple[Layout, ...]:
+    if len(two) != len(three):
+        raise NoRule(f"{name} is called more often when there are more records")
+    seen = {tuple(infer(a, b) for a, b in zip(*shapes, strict=True)) for shapes in zip(two, three, strict=True)}
+    only = seen.pop()
+    known = tuple(layout for layout in only if layout is not None)
+    if seen or len(known) < len(only):
+        raise NoRule(f"{name} does not keep its records in one dimension")
+    return known
+
+
+def trial(coverage: Coverage, batch: Mapping[str, Tensor], layouts: Layouts, loss: Loss, costs: Costs) -> Verdict:
+    """Compares rules with autograd on every record of a small batch; raises `NoRule` where they disagree."""
+    tape = Tape(coverage.trained, batch, layouts, costs)
+    parameters = list(coverage.trained)
+    believed: set[str] = set()
+    with torch.enable_grad(), torch.random.fork_rng(), coverage.watched_by(tape, frozen=False):
+        losses = one_per_record(loss(coverage.model, dict(batch)), tape.records)
+        gradients(losses.sum(), parameters, again=True)
+        tape.muted = True
+        norms = tape.squares().clamp_min(0).sqrt()
+        for record in range(tape.records):
+            truth = gradients(losses[record], parameters, again=True)
+            with torch.no_grad():
+                believed |= _compare(tape, record, truth, norms[:, record].tolist())
+    uses = {parameter: len(tape.pieces.get(parameter, ())) for parameter in parameters}
+    for parameter, name in coverage.trained.items():
+        if not uses[parameter] and not coverage.speaks_for(parameter):
+            raise NoRule(f"no rule speaks for the parameter {name}")
+    return Verdict(uses, believed)
+
+
+def _compare(tape: Tape, record: int, truth: list[Tensor], norms: list[float]) -> set[str]:
+    """The names of the parameters whose gradient for this record is right and not negligible."""
+    sizes = [float(torch.linalg.vector_norm(grad)) for grad in truth]
+    whole = math.hypot(*sizes)
+    if not math.isfinite(whole):
+        return set()
+    totals = {name: torch.zeros_like(grad) for name, grad in zip(tape.trained.values(), truth, strict=True)}
+    chosen = torch.zeros(len(totals), tape.records)
+    chosen[:, record] = 1
+    tape.add_to(totals, chosen)
+    believed = set()
+    for name, grad, size, norm in zip(totals, truth, sizes, norms, strict=True):
+        error = max(abs(norm - size), float(torch.linalg.vector_norm(totals[name] - grad)))
+        if error > tape.tolerance * (size + NEGLIGIBLE * whole):
+            raise NoRule(f"the rule for {name} does not give what autograd gives; it may be used in some other way")
+        if size > NEGLIGIBLE * whole:
+            believed.add(name)
+    return believed
+
+
+@contextmanager
+def _evaluating(model: nn.Module) -> Iterator[None]:
+    """Within, dropout is off; afterwards every module is in the mode it was in."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, mode in modes:
+            module.training = mode

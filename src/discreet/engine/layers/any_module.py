@@ -1,8 +1,8 @@
 """Any other layer without sub-layers: its gradients record by record, with torch.func.
 
 Not registered: it is what is taken where no rule matches. The layer's forward is run again on each record's input
-and pulled back, all records at once under `vmap`. Right, but as slow as Opacus; and as the gradients are written down it
-takes B times the memory of the layer's parameters.
+and pulled back, all records at once under `vmap`. Right, but slow; and as the gradients are written down it takes B
+times the memory of the layer's parameters.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,11 +31,13 @@ class AnyModuleRule:
                 raise NoRule(f"a {type(module).__name__} takes or gives more than tensors")
             return listener.watch(module, args, output, report)
 
-        def report(inputs: tuple[Tensor, ...], grad: Tensor) -> Iterator[tuple[nn.Parameter, Piece]]:
+        def report(inputs: tuple[Tensor, ...], grad: Tensor) -> Iterator[tuple[Tensor, Piece]]:
             nonlocal running
             running = True
             try:
-                parameters = {name: p for name, p in module.named_parameters(recurse=False) if listener.trains(p)}
+                parameters: dict[str, Tensor] = {
+                    name: p for name, p in module.named_parameters(recurse=False) if listener.trains(p)
+                }
                 gradients = _pull_back(module, parameters, inputs, grad)
             except RuntimeError as error:  # vmap's word for what it cannot do
                 raise NoRule(f"a {type(module).__name__} cannot be run record by record") from error
@@ -48,7 +50,7 @@ class AnyModuleRule:
 
 
 def _pull_back(
-    module: nn.Module, parameters: dict[str, nn.Parameter], inputs: tuple[Tensor, ...], grad: Tensor
+    module: nn.Module, parameters: dict[str, Tensor], inputs: tuple[Tensor, ...], grad: Tensor
 ) -> dict[str, Tensor]:
     """The gradient of <output, grad> with respect to the parameters, for each record."""
 
@@ -57,7 +59,7 @@ def _pull_back(
             result: Tensor = torch.func.functional_call(module, values, tuple(t.unsqueeze(0) for t in given))
             return result
 
-        _, pull = torch.func.vjp(run, {name: p.detach() for name, p in parameters.items()})
+        pull = torch.func.vjp(run, {name: p.detach() for name, p in parameters.items()})[1]
         result: dict[str, Tensor] = pull(own.unsqueeze(0))[0]
         return result
 

@@ -23,7 +23,7 @@ class Conv1DRule(OutputRule):
     def keep(self, module: Any, given: Tensor, listener: Listener) -> tuple[Tensor, ...]:
         return (given,) if listener.trains(module.weight) else ()
 
-    def pieces(self, module: Any, kept: tuple[Tensor, ...], grad: Tensor) -> Iterator[tuple[nn.Parameter, Piece]]:
+    def pieces(self, module: Any, kept: tuple[Tensor, ...], grad: Tensor) -> Iterator[tuple[Tensor, Piece]]:
         g = rows(grad)
         if kept:
             yield module.weight, Outer(rows(kept[0]), g)

@@ -19,12 +19,8 @@ class EmbeddingRule(OutputRule):
     def keep(self, module: nn.Embedding, given: Tensor, listener: Listener) -> tuple[Tensor, ...]:
         return (given,)
 
-    def pieces(
-        self, module: nn.Embedding, kept: tuple[Tensor, ...], grad: Tensor
-    ) -> Iterator[tuple[nn.Parameter, Piece]]:
-        ids, g = kept[0].flatten(1), rows(grad)
-        if kept[0].dim() == 1:  # one id for each record
-            ids = kept[0].unsqueeze(1)
+    def pieces(self, module: nn.Embedding, kept: tuple[Tensor, ...], grad: Tensor) -> Iterator[tuple[Tensor, Piece]]:
+        ids, g = kept[0].reshape(len(grad), -1), rows(grad)
         if module.padding_idx is not None:
             g = g.masked_fill((ids == module.padding_idx).unsqueeze(2), 0)
         yield module.weight, Lookup(ids, g, module.num_embeddings)

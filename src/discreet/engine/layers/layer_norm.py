@@ -12,7 +12,7 @@ from discreet.engine.clipping.products import wide
 
 @LAYERS.register("layer-norm")
 class LayerNormRule(OutputRule):
-    """y = w * n(x) + b: dw = sum of g * n(x), db = sum of g. n(x) is computed again, which is cheaper than keeping it."""
+    """y = w * n(x) + b: dw = sum of g * n(x), db = sum of g. Computing n(x) again is cheaper than keeping it."""
 
     def matches(self, module: nn.Module) -> bool:
         return computes_as(module, nn.LayerNorm)
@@ -20,9 +20,7 @@ class LayerNormRule(OutputRule):
     def keep(self, module: nn.LayerNorm, given: Tensor, listener: Listener) -> tuple[Tensor, ...]:
         return (given,) if listener.trains(module.weight) else ()
 
-    def pieces(
-        self, module: nn.LayerNorm, kept: tuple[Tensor, ...], grad: Tensor
-    ) -> Iterator[tuple[nn.Parameter, Piece]]:
+    def pieces(self, module: nn.LayerNorm, kept: tuple[Tensor, ...], grad: Tensor) -> Iterator[tuple[Tensor, Piece]]:
         shape = module.normalized_shape
         if kept:
             normal = F.layer_norm(wide(kept[0]), shape, None, None, module.eps)

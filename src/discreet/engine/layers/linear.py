@@ -18,9 +18,7 @@ class LinearRule(OutputRule):
     def keep(self, module: nn.Linear, given: Tensor, listener: Listener) -> tuple[Tensor, ...]:
         return (given,) if listener.trains(module.weight) else ()
 
-    def pieces(
-        self, module: nn.Linear, kept: tuple[Tensor, ...], grad: Tensor
-    ) -> Iterator[tuple[nn.Parameter, Piece]]:
+    def pieces(self, module: nn.Linear, kept: tuple[Tensor, ...], grad: Tensor) -> Iterator[tuple[Tensor, Piece]]:
         g = rows(grad)
         if kept:
             yield module.weight, Outer(g, rows(kept[0]))

@@ -27,7 +27,7 @@ class LSTMRule:
     """Replaces the forward for the time of the pass."""
 
     def matches(self, module: nn.Module) -> bool:
-        return computes_as(module, nn.LSTM) and module.proj_size == 0
+        return computes_as(module, nn.LSTM) and getattr(module, "proj_size", 0) == 0
 
     def attach(self, module: Any, listener: Listener) -> Callable[[], None]:
         module.forward = lambda given, hx=None: _forward(module, listener, given, hx)
@@ -41,7 +41,7 @@ def _forward(module: nn.LSTM, listener: Listener, given: Tensor, hx: State | Non
     directions = 2 if module.bidirectional else 1
     x = given.transpose(0, 1) if module.batch_first else given
     if hx is None:
-        zeros = module.weight_hh_l0.new_zeros(module.num_layers * directions, x.shape[1], module.hidden_size)
+        zeros = torch.zeros(module.num_layers * directions, x.shape[1], module.hidden_size, device=x.device)
         hx = zeros, zeros
     last_h, last_c = [], []
     for layer in range(module.num_layers):
@@ -67,17 +67,17 @@ def _one_direction(
     """One layer in one direction over x [T, B, I]: the outputs [T, B, H] and the last state."""
     weight, recurrent = getattr(module, f"weight_ih_{suffix}"), getattr(module, f"weight_hh_{suffix}")
     biases = [getattr(module, f"bias_{which}_{suffix}") for which in ("ih", "hh")] if module.bias else []
-    history = torch.empty(x.shape[0] + 1, *h0.shape, dtype=recurrent.dtype, device=x.device)
+    notes: list[Tensor] = []  # the recurrence leaves its hidden states here
 
-    def report(kept: tuple[Tensor, ...], g: Tensor) -> Iterator[tuple[nn.Parameter, Piece]]:
+    def report(kept: tuple[Tensor, ...], g: Tensor) -> Iterator[tuple[Tensor, Piece]]:
         yield weight, Outer(g, kept[0])
-        yield recurrent, Outer(g, history[:-1].transpose(0, 1))
+        yield recurrent, Outer(g, notes[0].transpose(0, 1))
         if biases:
             summed = Whole(g.sum(1))
             yield from ((bias, summed) for bias in biases)
 
     projected = listener.watch(module, (x,), F.linear(x, weight, sum(biases) if biases else None), report)
-    out, h, c = _Recurrence.apply(projected, recurrent, h0, c0, history)  # type: ignore[no-untyped-call]
+    out, h, c = _Recurrence.apply(projected, recurrent, h0, c0, notes)  # type: ignore[no-untyped-call]
     return out, h, c
 
 
@@ -85,22 +85,24 @@ class _Recurrence(torch.autograd.Function):
     """From projected inputs [T, B, 4H] to hidden states; gates lie in torch's order i, f, g, o."""
 
     @staticmethod
-    def forward(ctx: Any, projected: Tensor, recurrent: Tensor, h0: Tensor, c0: Tensor, history: Tensor) -> Any:
+    def forward(ctx: Any, projected: Tensor, recurrent: Tensor, h0: Tensor, c0: Tensor, notes: list[Tensor]) -> Any:
         length, _, width = projected.shape
         hidden = width // 4
         projected = projected.to(recurrent.dtype)
         gates = torch.empty_like(projected)
-        cells, tanh_cells = torch.empty_like(history), torch.empty_like(history[1:])
+        history, cells = (projected.new_empty(length + 1, *h0.shape) for _ in range(2))
+        tanh_cells = torch.empty_like(cells[1:])
         history[0], cells[0] = h0, c0
         transposed = recurrent.t().contiguous()
-        i, f, g, o = (gate.unbind() for gate in gates.split(hidden, 2))
+        i, f, g, o = (gate.unbind() for gate in torch.split(gates, hidden, 2))
         both = gates[:, :, : 2 * hidden].unbind()
         for t in range(length):
             torch.addmm(projected[t], history[t], transposed, out=gates[t])
             both[t].sigmoid_(), g[t].tanh_(), o[t].sigmoid_()
             cell = torch.mul(f[t], cells[t], out=cells[t + 1]).addcmul_(i[t], g[t])
             torch.mul(o[t], torch.tanh(cell, out=tanh_cells[t]), out=history[t + 1])
-        ctx.kept = gates, cells[:-1], tanh_cells, history
+        notes.append(history[:-1])
+        ctx.kept = gates, cells[:-1], tanh_cells, history[:-1]
         ctx.save_for_backward(recurrent)
         return history[1:], history[-1].clone(), cells[-1].clone()
 
@@ -129,5 +131,5 @@ class _Recurrence(torch.autograd.Function):
             d_h = d_gates[t] @ recurrent
         d_recurrent = None
         if ctx.needs_input_grad[1]:
-            d_recurrent = d_gates.flatten(0, 1).t() @ history[:-1].flatten(0, 1)
+            d_recurrent = d_gates.flatten(0, 1).t() @ history.flatten(0, 1)
         return d_gates, d_recurrent, d_h, d_c, None

@@ -26,7 +26,7 @@ class RMSNormRule(OutputRule):
     def keep(self, module: Any, given: Tensor, listener: Listener) -> tuple[Tensor, ...]:
         return (given,)
 
-    def pieces(self, module: Any, kept: tuple[Tensor, ...], grad: Tensor) -> Iterator[tuple[nn.Parameter, Piece]]:
+    def pieces(self, module: Any, kept: tuple[Tensor, ...], grad: Tensor) -> Iterator[tuple[Tensor, Piece]]:
         x = wide(kept[0])
         epsilon = _epsilon(module)
         epsilon = torch.finfo(x.dtype).eps if epsilon is None else epsilon

@@ -9,9 +9,11 @@ its row (names, order, whether ids were numbers) but none of the text, so that a
 was redacted.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import orjson
@@ -45,6 +47,9 @@ class Layout:
     id_as: str = "text"
     author_as: str = "text"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Layout, (self.keys, self.fields, self.id_as, self.author_as)  # what is cached is worked out again
+
     @cached_property
     def plan(self) -> tuple[tuple[str, str | None], ...]:
         """Each key with its role in the record; None for the other fields."""
@@ -69,6 +74,12 @@ class Layout:
     def missing(self) -> tuple[str, ...]:
         """Roles the row does not have, to be written when a record has come by them."""
         return tuple(role for role in ROLES if role not in self.roles and role not in ("id", "text"))
+
+    @cached_property
+    def missing_of(self) -> Callable[[Record], tuple[Any, ...]]:
+        """Reads what a record has of these roles, all in one call."""
+        names = self.missing
+        return attrgetter(*names) if len(names) > 1 else lambda record: tuple(getattr(record, name) for name in names)
 
     @cached_property
     def nothing_else(self) -> "Kept":

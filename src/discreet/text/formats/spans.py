@@ -23,7 +23,9 @@ def read_secrets(value: Any) -> list[Secret] | Bad:
 def written_secrets(secrets: Sequence[Secret]) -> list[dict[str, Any]]:
     """The secrets of a record as a row has them; a score of 1 goes without saying."""
     return [
-        {"start": start, "end": end, "kind": kind} | ({} if score == 1.0 else {"score": score})
+        {"start": start, "end": end, "kind": kind}
+        if score == 1.0
+        else {"start": start, "end": end, "kind": kind, "score": score}
         for start, end, kind, score in secrets
     ]
 
