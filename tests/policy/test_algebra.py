@@ -121,8 +121,8 @@ def test_a_stream_gets_the_same_answers_as_single_records(members: list[Fixed], 
 
 def test_the_longest_span_names_the_merged_one() -> None:
     assert settle([Secret(0, 3, "A", 0.9), Secret(2, 7, "B", 0.4)]) == (Secret(0, 7, "B", 0.4),)
-    # the first span is longer than each other one, though not than those merged so far
-    assert settle([Secret(0, 4, "A"), Secret(3, 6, "B"), Secret(5, 8, "C")]) == (Secret(0, 8, "A"),)
+    # longer than the span before it is not enough: the longest of all counts
+    assert settle([Secret(0, 5, "A"), Secret(4, 6, "B"), Secret(5, 9, "C")]) == (Secret(0, 9, "A"),)
 
 
 def test_of_equally_long_spans_the_left_policy_names_the_merged_one() -> None:

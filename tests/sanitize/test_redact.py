@@ -127,6 +127,8 @@ def test_different_kinds_side_by_side_keep_both_marks_or_share_one_mask_named_by
     record, secrets = Record(id="1", text="Ann 5550101"), (Secret(0, 3, "PERSON"), Secret(4, 11, "PHONE"))
     assert redact(record, secrets, Redaction(style="kind")).text == "<PERSON> <PHONE>"
     assert redact(record, secrets).secrets == (Secret(0, 6, "PHONE"),)
+    numbers = (Secret(0, 5, "A"), Secret(6, 8, "B"), Secret(9, 12, "C"))
+    assert redact(Record(id="1", text="11111 22 333"), numbers).secrets == (Secret(0, 6, "A"),)
 
 
 def test_a_line_end_keeps_masks_apart() -> None:

@@ -3,8 +3,8 @@
     >>> round(one_run(canaries=1000, guesses=1000, right=600, delta=1e-5), 4)
     0.2972
 
-A lower bound above the proved epsilon is a bug in the code or in the proof. A low one proves nothing. Thresholds must be
-fixed before looking; an attacker who tries several must divide the allowed error between them (Bonferroni).
+A lower bound above the proved epsilon is a bug in the code or in the proof. A low one proves nothing. Thresholds must
+be fixed before looking; an attacker who tries several must divide the allowed error between them (Bonferroni).
 """
 
 import math
@@ -20,8 +20,9 @@ from discreet.errors import SettingError
 def one_run(canaries: int, guesses: int, right: int, delta: float, error: float = 0.05) -> float:
     """One training run with coin-flipped canaries (Steinke, Nasr and Jagielski 2023).
 
-    Of `canaries` secrets each was put in or left out (or one of two put in) by a fair coin; the attacker guessed `guesses` of
-    the coins, `right` of them correctly. Returned is the largest epsilon at which that would be a surprise.
+    Of `canaries` secrets each was put in or left out (or one of two put in) by a fair coin; the attacker guessed
+    `guesses` of the coins, `right` of them correctly. Returned is the largest epsilon at which that would be a
+    surprise.
     """
     if not 0 <= right <= guesses <= canaries:
         raise SettingError(f"{right} right of {guesses} guesses on {canaries} canaries is not possible.")

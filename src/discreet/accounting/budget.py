@@ -6,13 +6,14 @@
     >>> round(budget("dp-sgd", Setting(rate=0.01, steps=1000, epsilon=3.0, delta=1e-5)).notion.noise, 2)
     0.81
 
-One of noise, steps (or epochs) and rate (or batch) may be left open when `epsilon` is given: it is then solved for, so that
-epsilon is reached to one in a thousand and never exceeded. No data is touched and nothing is trained.
+One of noise, steps (or epochs) and rate (or batch) may be left open when `epsilon` is given: it is then solved for,
+so that epsilon is reached to one in ten thousand and never exceeded. No data is touched and nothing is trained.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import ValidationError
@@ -20,52 +21,15 @@ from pydantic import ValidationError
 from discreet.accounting.calibrate import calibrate
 from discreet.accounting.confidential import Confidentiality
 from discreet.accounting.dp import DifferentialPrivacy
+from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.jft import JustFineTuneTwice
 from discreet.accounting.metric import MetricPrivacy
 from discreet.accounting.notion import Notion
 from discreet.accounting.selective import SelectivePaper, SelectivePrivacy
+from discreet.accounting.setting import Setting, completed
 from discreet.engine.plan import Plan
 from discreet.errors import RefusedError, SettingError, UnknownNameError
 from discreet.registry import nearest
-
-NoiseOrNone = float | Literal["none", "same"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Setting:
-    """What is known of a training before it is run; None is open."""
-
-    epsilon: float | None = None
-    delta: float | None = None
-    noise: float | None = None
-    rate: float | None = None
-    steps: int | None = None
-    epochs: int | None = None
-    batch: int | None = None
-    records: int | None = None
-    neighbours: str | None = None
-    sampling: str | None = None
-    """None: shuffled where only epochs are known or the published algorithm is meant, Poisson otherwise."""
-    max_batch: int | None = None
-    unit: str = "record"
-    clip: float = 1.0
-    group: int = 1
-    segments: int = 1
-    state_noise: NoiseOrNone = "same"
-    states: int = 2
-    phase1_noise: NoiseOrNone = "none"
-    phase1_rate: float | None = None
-    phase1_steps: int | None = None
-    screened: bool = False
-    miss: float | None = None
-    missed: int | None = None
-    checked: int | None = None
-    conservative_miss: float = 0.0
-    distances: tuple[float, ...] = ()
-    words: int | None = None
-    draws: int = 1
-    dimension: int | None = None
-    unknown_words: Literal["fixed-vector", "pieces", "mask", "unchanged"] = "fixed-vector"
 
 
 @dataclass(frozen=True)
@@ -75,8 +39,12 @@ class Answer:
     notion: Notion
     solved: str | None
 
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        return self.notion.guarantee()
+
     def to_json(self) -> dict[str, Any]:
-        guarantee = self.notion.guarantee()
+        guarantee = self.guarantee
         plans = [plan for _, plan in self.notion.plans()]
         return {
             "epsilon": guarantee.epsilon,
@@ -110,36 +78,12 @@ def budget(mechanism: str, setting: Setting) -> Answer:
         if missing:
             raise SettingError(f"{_options(missing)} needed; or give --epsilon and leave one of them open.")
         return Answer(make(setting), None)
+    if mechanism == "crt" and missing == needed:  # what follows from the epsilon of a training accounted elsewhere
+        return Answer(make(setting), None)
     if len(missing) != 1:
         found = _options(missing) if missing else "nothing is"
         raise SettingError(f"With --epsilon exactly one of {_options(needed, '')} is left open; here {found} open.")
     return Answer(make(_solved(make, setting, missing[0])), missing[0])
-
-
-def completed(mechanism: str, setting: Setting) -> Setting:
-    """The setting with batch, epochs and delta turned into rate, steps and a number, as far as they are known."""
-    if mechanism in ("mdp", "smdp"):
-        return setting
-    if setting.delta is None:
-        if setting.records is None:
-            raise SettingError("Give --delta, or --records for the rule delta = 1/(10 N).")
-        setting = replace(setting, delta=1 / (10 * setting.records))
-    if setting.batch is not None:
-        if setting.rate is not None or setting.records is None:
-            raise SettingError("Give --rate, or --batch together with --records; not both.")
-        setting = replace(setting, rate=setting.batch / setting.records)
-    in_epochs = setting.rate is None and (setting.epochs is not None or mechanism == "selective-paper")
-    if setting.sampling is None:
-        shuffled = mechanism == "selective-paper" and (in_epochs or setting.epochs is not None)
-        setting = replace(setting, sampling="shuffled" if shuffled else "poisson")
-    if in_epochs and setting.sampling == "shuffled" and setting.steps is None:
-        # Without amplification only the number of passes counts, not how they are cut into batches.
-        return replace(setting, rate=1.0, steps=setting.epochs, epochs=None)
-    if setting.epochs is None:
-        return setting
-    if setting.steps is not None or setting.rate is None:
-        raise SettingError("Give --steps, or --epochs together with --rate; not both.")
-    return replace(setting, steps=math.ceil(setting.epochs / setting.rate - 1e-9), epochs=None)
 
 
 def maker(mechanism: str) -> Callable[[Setting], Notion]:
@@ -166,48 +110,67 @@ def _solved(make: Callable[[Setting], Notion], setting: Setting, name: str) -> S
     whole = name == "steps"
 
     def with_(x: float) -> Setting:
-        return replace(setting, **{name: int(x) if whole else float(x)})
+        known: dict[str, Any] = {name: int(x) if whole else float(x)}
+        return replace(setting, **known)
 
     def epsilon_at(x: float, finest: float) -> float:
         return make(with_(x)).headline(finest)
 
     if setting.epsilon is None:
         raise SettingError("There is nothing to solve for without a target epsilon.")
+    exact = make(with_(1)).exact if name != "rate" else False
     if name == "noise":
-        return with_(calibrate(epsilon_at, setting.epsilon, what="noise", falling=True))
+        return with_(calibrate(epsilon_at, setting.epsilon, what="noise", falling=True, exact=exact))
     if name == "rate":
         rate = calibrate(epsilon_at, setting.epsilon, what="rate", falling=False, start=0.01, least=1e-9, most=1.0)
         if setting.records and setting.records * rate >= 1:
             rate = math.floor(setting.records * rate * (1 + 1e-9)) / setting.records
         return with_(rate)
-    return with_(calibrate(epsilon_at, setting.epsilon, what=name, falling=False, start=100, least=1, whole=True))
+    steps = calibrate(
+        epsilon_at, setting.epsilon, what="number of steps", falling=False, start=100, least=1, whole=True, exact=exact
+    )
+    return with_(steps)
+
+
+def _shared(setting: Setting) -> dict[str, Any]:
+    return {"delta": setting.delta, "records": setting.records}
 
 
 def _dp(setting: Setting) -> Notion:
     return DifferentialPrivacy(
         phases=(_plan(setting, setting.neighbours or "add-remove"),),
         group=setting.group,
-        delta=setting.delta,
-        records=setting.records,
+        **_shared(setting),
     )
 
 
 def _selective(setting: Setting) -> Notion:
     plan = _plan(setting, setting.neighbours or "replace")
-    return SelectivePrivacy(plan=plan, segments=setting.segments, delta=setting.delta, records=setting.records)
+    return SelectivePrivacy(
+        plan=plan,
+        segments=setting.segments,
+        state_noise=_state_noise(setting, plan) if setting.public_passes else None,
+        states=max(1, setting.states),
+        public_passes=setting.public_passes,
+        **_shared(setting),
+    )
 
 
 def _selective_paper(setting: Setting) -> Notion:
     plan = _plan(setting, setting.neighbours or "replace")
-    state_noise = plan.noise if setting.state_noise == "same" else setting.state_noise
     return SelectivePaper(
         plan=plan,
         segments=setting.segments,
-        state_noise=None if state_noise == "none" or setting.states == 0 else state_noise,
+        state_noise=_state_noise(setting, plan),
         states=max(1, setting.states),
-        delta=setting.delta,
-        records=setting.records,
+        **_shared(setting),
     )
+
+
+def _state_noise(setting: Setting, plan: Plan) -> float | None:
+    if setting.state_noise == "none" or setting.states == 0:
+        return None
+    return plan.noise if setting.state_noise == "same" else setting.state_noise
 
 
 def _jft(setting: Setting) -> Notion:
@@ -223,21 +186,21 @@ def _jft(setting: Setting) -> Notion:
         screened=setting.screened,
         missed=setting.missed,
         sample=setting.checked,
-        delta=setting.delta,
-        records=setting.records,
+        **_shared(setting),
     )
 
 
 def _crt(setting: Setting) -> Notion:
+    bare = setting.noise is None and setting.rate is None and setting.steps is None
     return Confidentiality(
-        plan=_plan(setting, setting.neighbours or "replace"),
+        plan=None if bare else _plan(setting, setting.neighbours or "replace"),
+        claimed=setting.epsilon if bare else None,
         miss=setting.miss,
         missed=setting.missed,
         sample=setting.checked,
         conservative_miss=setting.conservative_miss,
         group=setting.group,
-        delta=setting.delta,
-        records=setting.records,
+        **_shared(setting),
     )
 
 

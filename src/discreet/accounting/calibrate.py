@@ -2,8 +2,9 @@
 
     noise = calibrate(lambda x, finest: notion_with(noise=x).headline(finest), epsilon=3.0, start=1.0, falling=True)
 
-The answer never exceeds the target and is within one in a thousand of it. Most of the search is on a coarser grid of the
-accountant, which is quick and almost parallel to the fine one; the last steps, and the answer, are on the fine grid.
+The answer never exceeds the target and is within one in ten thousand of it. Most of the search is on a coarser grid
+of the accountant, which is quick and almost parallel to the fine one; the last steps, and the answer, are on the fine
+grid. Where epsilon is a closed form (`exact`) there is no grid, and the answer is good to nine digits.
 """
 
 import math
@@ -13,7 +14,8 @@ from dataclasses import dataclass, field
 from discreet.accounting.pld import GRID
 from discreet.errors import SettingError
 
-TOLERANCE = 1e-3
+TOLERANCE = 1e-4
+EXACT = 1e-9
 COARSE = 16 * GRID
 EpsilonAt = Callable[[float, float], float]
 """Epsilon as a function of the open setting and the accountant's finest grid."""
@@ -29,6 +31,7 @@ def calibrate(
     most: float = 1e7,
     least: float = 1e-3,
     whole: bool = False,
+    exact: bool = False,
 ) -> float:
     """The setting whose epsilon is the target, or just below it; the largest whole one where it counts things.
 
@@ -37,6 +40,8 @@ def calibrate(
     if not 0 < epsilon < math.inf:
         raise SettingError(f"The target epsilon must be a positive number, not {epsilon:g}.")
     search = Search(epsilon_at, epsilon, what, falling, most, least, whole)
+    if exact:
+        return search.solve(GRID, start, epsilon, EXACT)
     guess = search.solve(COARSE, start, epsilon, 0.03)
     for turn in range(6):
         if search.accepts(guess):

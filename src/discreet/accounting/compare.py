@@ -4,8 +4,8 @@
     for row in comparison.rows: print(row.name, row.epsilon)
     plot(comparison, Path("epsilon.svg"))
 
-The numbers answer different questions: read each with its neighbours. Metric privacy is not in the table; its epsilon is
-per unit of distance in an embedding and there is no sampling rate, noise or step to set against the others.
+The numbers answer different questions: read each with its neighbours. Metric privacy is not in the table; its epsilon
+is per unit of distance in an embedding and there is no sampling rate, noise or step to set against the others.
 """
 
 import math
@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from discreet.accounting.budget import Setting, budget, completed, maker
+from discreet.accounting.budget import budget, maker
 from discreet.accounting.calibrate import COARSE
 from discreet.accounting.confidential import Confidentiality, bayesian
 from discreet.accounting.jft import JustFineTuneTwice
 from discreet.accounting.notion import Notion, finite
 from discreet.accounting.samplers import compose_plans
+from discreet.accounting.setting import Setting, completed
 
 POINTS = 9
 
@@ -54,26 +55,35 @@ class Comparison:
 
 def compare(setting: Setting) -> Comparison:
     """Every mechanism at the same rate, steps, noise and delta (or each with the noise it needs for epsilon)."""
-    rows: list[Row] = []
-    for neighbours in ("add-remove", "replace"):
-        notion = budget("dp-sgd", replace(setting, neighbours=neighbours, group=1)).notion
-        rows.append(_row(f"dp-sgd, {neighbours}", notion, f"one whole {notion.unit}"))
+    solved = setting.epsilon is not None
+    first = budget("dp-sgd", replace(setting, neighbours="add-remove", group=1)).notion
+    second = budget("dp-sgd", replace(setting, neighbours="replace", group=1)).notion
+    rows = [
+        _row("dp-sgd, add-remove", first, f"one whole {first.unit}"),
+        _row("dp-sgd, replace", second, f"one whole {second.unit}"),
+    ]
+    # What dp-sgd needs under replace, jft and crt need too; selective needs it once per root of its segments.
+    found = second.plans()[0][1]
     setting = replace(setting, neighbours=None, group=1)
-    selective = budget("selective", setting).notion
+    same = replace(
+        setting, epsilon=None, noise=found.noise, rate=found.rate, steps=found.steps, epochs=None, batch=None
+    )
+    spread = replace(same, noise=found.noise * math.sqrt(setting.segments) if solved else found.noise)
+    selective = budget("selective", spread).notion
     rows.append(_row("selective", selective, "found secrets of one record"))
-    rows.append(_row("selective-paper", budget("selective-paper", setting).notion, "found secrets of one record"))
-    twice = budget("jft", setting).notion
+    paper = replace(same, epsilon=setting.epsilon, noise=None) if solved else same
+    rows.append(_row("selective-paper", budget("selective-paper", paper).notion, "found secrets of one record"))
+    twice, masked = budget("jft", same).notion, budget("crt", same).notion
     if isinstance(twice, JustFineTuneTwice):
         rows.append(_row("jft", twice, "a found secret"))
         rows.append(_row("jft, missed", twice, "a missed secret", twice.epsilon_missed))
         if twice.epsilon_average is not None:
             rows.append(_row("jft, average", twice, "a secret, on average over misses", twice.epsilon_average))
-    masked = budget("crt", setting).notion
     if isinstance(masked, Confidentiality):
         rows.append(_row("crt", masked, "a secret that redaction left, against its mask"))
         if masked.epsilon_bayesian is not None:
             rows.append(_row("crt, Bayesian", masked, "a random secret, against its mask", masked.epsilon_bayesian))
-    steps, curves = _curves(setting, selective)
+    steps, curves = _curves(same)
     return Comparison(tuple(rows), steps, curves)
 
 
@@ -89,12 +99,12 @@ def _row(name: str, notion: Notion, protects: str, epsilon: float | None = None)
     )
 
 
-def _curves(setting: Setting, solved: Notion) -> tuple[tuple[int, ...], dict[str, tuple[float, ...]]]:
-    """Epsilon against steps; where the noise was solved for, at that of the mechanism `selective`."""
-    plan = solved.plans()[0][1]
-    setting = replace(completed("selective", setting), noise=plan.noise, rate=plan.rate, steps=plan.steps, epsilon=None)
-    first = max(1, plan.steps // 1000)
-    ratio = (plan.steps / first) ** (1 / (POINTS - 1))
+def _curves(setting: Setting) -> tuple[tuple[int, ...], dict[str, tuple[float, ...]]]:
+    """Epsilon against steps, up to those of the setting."""
+    setting = completed("selective", setting)
+    last = setting.steps or 1
+    first = max(1, last // 1000)
+    ratio = (last / first) ** (1 / (POINTS - 1))
     steps = tuple(sorted({round(first * ratio**i) for i in range(POINTS)}))
     lines: dict[str, Callable[[Setting], float]] = {
         "dp-sgd, add-remove": lambda s: maker("dp-sgd")(replace(s, neighbours="add-remove")).headline(COARSE),
@@ -106,7 +116,7 @@ def _curves(setting: Setting, solved: Notion) -> tuple[tuple[int, ...], dict[str
         lines["selective, dp-sgd replace, jft, crt"] = lines.pop("selective")
         del lines["dp-sgd, replace (also jft, crt)"]
     if setting.miss is not None:
-        lines["crt, Bayesian"] = lambda s: _bayesian(s)
+        lines["crt, Bayesian"] = _bayesian
     return steps, {name: tuple(line(replace(setting, steps=n)) for n in steps) for name, line in lines.items()}
 
 

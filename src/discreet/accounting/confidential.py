@@ -6,24 +6,26 @@
     >>> round(crt.epsilon, 4), round(crt.epsilon_bayesian, 4)
     (1.9279, 0.3173)
 
-- *worst case* (Prop. 5, Theorem 8.1): a secret that redaction masked costs nothing, one it left costs the epsilon of DP-SGD
-  under replace-one, since secret to mask is a replacement.
-- *group* (Prop. 5, 7, Theorem 8.2 as corrected): k surviving sentences that hold the secret cost k epsilon, at
-  delta (e^(k epsilon) - 1) / (e^epsilon - 1).
-- *Bayesian* (Prop. 6, Theorem 8.3): for a secret drawn from a distribution of which the policy misses the share gamma,
-  log(1 + gamma (e^(epsilon((delta - delta2) / gamma)) - 1)) at delta; delta2 bounds what the conservative policy misses too.
+- *worst case* (Prop. 5, Theorem 8.1): a secret that redaction masked costs nothing, one it left costs the epsilon of
+  DP-SGD under replace-one, since secret to mask is a replacement.
+- *group* (Prop. 5, 7, Theorem 8.2 as corrected): k surviving sentences that hold the secret cost k epsilon, at delta
+  (e^(k epsilon) - 1) / (e^epsilon - 1).
+- *Bayesian* (Prop. 6, Theorem 8.3): for a secret drawn from a distribution of which the policy misses the share
+  gamma, log(1 + gamma (e^(epsilon((delta - delta2) / gamma)) - 1)) at delta; delta2 bounds what the conservative
+  policy misses too.
 
-gamma is a *miss* rate throughout (the printed Theorem 8.2 says "detects"). It applies once to the whole run, never per step.
+gamma is a *miss* rate throughout (the printed Theorem 8.2 says "detects"). It applies once to the whole run, never
+per step.
 """
 
 import math
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from discreet.accounting import rdp
-from discreet.accounting.dp import plan_accountant, renyi_check
+from discreet.accounting.dp import own_accountant, plan_accountant, renyi_check
 from discreet.accounting.group import group as group_of
 from discreet.accounting.guarantee import Accountant, Bound, CrossCheck, MissRate, PaperCount
 from discreet.accounting.jft import amplified
@@ -39,7 +41,9 @@ class Confidentiality(Notion):
     """Nobody can tell whether the corpus held the secret or a mask in its place."""
 
     form: Literal["crt"] = "crt"
-    plan: PlanField
+    plan: PlanField | None = None
+    claimed: float | None = Field(default=None, gt=0)
+    """Without a plan: the replace-one epsilon, at delta, of a training that was accounted elsewhere."""
     miss: float | None = Field(default=None, description="gamma, the share of secrets the policy misses")
     missed: int | None = None
     sample: int | None = None
@@ -53,8 +57,16 @@ class Confidentiality(Notion):
 
     @field_validator("plan")
     @classmethod
-    def _neighbours_replace(cls, plan: Plan) -> Plan:
-        return replacing(plan, "Confidentiality")
+    def _neighbours_replace(cls, plan: Plan | None) -> Plan | None:
+        return None if plan is None else replacing(plan, "Confidentiality")
+
+    @model_validator(mode="after")
+    def _plan_or_claim(self) -> "Confidentiality":
+        if (self.plan is None) == (self.claimed is None):
+            raise SettingError(
+                "Confidentiality follows from a plan, or from an epsilon claimed for the private training."
+            )
+        return self
 
     @field_validator("miss", "conservative_miss")
     @classmethod
@@ -64,16 +76,19 @@ class Confidentiality(Notion):
         return share
 
     def plans(self) -> tuple[tuple[str, Plan], ...]:
-        return (("private training on the records that may hold secrets", self.plan),)
+        return (("private training on the records that may hold secrets", self.plan),) if self.plan else ()
 
-    @cached_property
-    def profile(self) -> Profile:
-        return compose_plans([self.counted(self.plan)])
+    @property
+    def neighbours(self) -> str:
+        return "replace"
+
+    def profile(self, finest: float = GRID) -> Profile:
+        if self.plan is None:
+            raise SettingError("An epsilon claimed at one delta has no profile.")
+        return compose_plans([self.counted(self.plan)], finest)
 
     def headline(self, finest: float = GRID) -> float:
-        if finest == GRID:
-            return self.profile.epsilon(self.delta)
-        return compose_plans([self.counted(self.plan)], finest).epsilon(self.delta)
+        return self.claimed if self.claimed is not None else self.profile(finest).epsilon(self.delta)
 
     @property
     def gamma(self) -> float | None:
@@ -82,8 +97,19 @@ class Confidentiality(Notion):
 
     @cached_property
     def epsilon_bayesian(self) -> float | None:
-        """At the guarantee's delta; None where no miss rate is known."""
-        return None if self.gamma is None else bayesian(self.profile, self.delta, self.gamma, self.conservative_miss)
+        """At `delta_bayesian`; None where no miss rate is known."""
+        if self.gamma is None:
+            return None
+        if self.claimed is not None:
+            return amplified(self.claimed, self.gamma)
+        return bayesian(self.profile(), self.delta, self.gamma, self.conservative_miss)
+
+    @property
+    def delta_bayesian(self) -> float | None:
+        """Delta itself, spent well; from a claimed epsilon it is gamma delta + delta2 (Theorem 8.3)."""
+        if self.gamma is None:
+            return None
+        return self.delta if self.claimed is None else min(1.0, self.gamma * self.delta + self.conservative_miss)
 
     def group_bound(self) -> tuple[float, float]:
         return group_of(self.epsilon, self.delta, self.group)
@@ -99,7 +125,7 @@ class Confidentiality(Notion):
         ]
         if self.epsilon_bayesian is not None:
             subject = f"a secret drawn at random, of which redaction misses a share of at most {self.gamma:.4g}"
-            found.append(Bound(subject=subject, epsilon=finite(self.epsilon_bayesian), delta=self.delta))
+            found.append(Bound(subject=subject, epsilon=finite(self.epsilon_bayesian), delta=self.delta_bayesian))
         if self.group > 1:
             epsilon, delta = self.group_bound()
             subject = f"a secret left in {self.group} distinct sentences"
@@ -111,6 +137,7 @@ class Confidentiality(Notion):
         bayesian_epsilon = self.epsilon_bayesian
         return {
             "epsilon_bayesian": None if bayesian_epsilon is None else finite(bayesian_epsilon),
+            "delta_bayesian": self.delta_bayesian,
             "epsilon_group": finite(epsilon),
             "delta_group": delta,
             "miss": self.gamma,
@@ -136,6 +163,9 @@ class Confidentiality(Notion):
         own.append(
             Assumed("conservative", "The conservative policy misses at most the stated share (delta2) of secrets.")
         )
+        if self.claimed is not None:
+            own.insert(0, Assumed("claimed-epsilon", "The private training has the claimed epsilon under replace-one."))
+            return tuple(own)
         return *STEP_ASSUMPTIONS, *own
 
     def released(self) -> tuple[str, ...]:
@@ -149,21 +179,21 @@ class Confidentiality(Notion):
         )
 
     def accountant(self) -> Accountant | None:
-        return plan_accountant((self.plan,))
+        return plan_accountant((self.plan,)) if self.plan else own_accountant("formulas on a claimed epsilon")
 
     def cross_check(self) -> CrossCheck | None:
-        return renyi_check([self.counted(self.plan)], self.delta)
+        return renyi_check([self.counted(self.plan)], self.delta) if self.plan else None
 
     def warnings(self) -> tuple[str, ...]:
         found = []
-        if self.conservative_miss >= self.delta and self.gamma is not None:
+        if self.conservative_miss >= self.delta and self.gamma is not None and self.plan is not None:
             found.append("The conservative policy's share delta2 is not below delta: no Bayesian epsilon follows.")
         if self.group > 1 and self.group_bound()[1] > 0.1:
             found.append(f"The delta of a group of {self.group} is {self.group_bound()[1]:.3g}: that says nothing.")
         return tuple(found)
 
     def paper(self) -> PaperCount | None:
-        if self.delta == 0:
+        if self.delta == 0 or self.plan is None:
             return None
         plan = self.counted(self.plan)
         gamma = 1.0 if self.gamma is None else self.gamma

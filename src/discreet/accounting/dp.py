@@ -5,11 +5,12 @@
     >>> round(DifferentialPrivacy(phases=(plan,), delta=1e-5).epsilon, 3)
     1.828
 
-Several plans are phases of one training and are composed. `group` asks in addition what so many copies of a record, or so
-many records of one author, cost together when the plan samples and clips single records.
+Several plans are phases of one training and are composed. `group` asks in addition what so many copies of a record,
+or so many records of one author, cost together when the plan samples and clips single records.
 """
 
 from functools import cached_property
+from importlib.metadata import version
 from typing import Any, ClassVar, Literal
 
 from pydantic import field_validator
@@ -91,21 +92,24 @@ class DifferentialPrivacy(Notion):
         return renyi_check([self.counted(plan) for plan in self.phases], self.delta)
 
 
+def own_accountant(method: str) -> Accountant:
+    """For what is computed here, without a library's accountant."""
+    return Accountant(name="discreet", version=version("discreet"), method=method)
+
+
 def plan_accountant(plans: tuple[Plan, ...]) -> Accountant:
     """Which library counted, and how, for plans of these kinds."""
-    from importlib.metadata import version
-
     library = {"name": "dp-accounting", "version": version("dp-accounting")}
     if all(plan.sampling == "fixed-size" for plan in plans):
         return Accountant(**library, method="Renyi divergences of sampling without replacement")
     if all(plan.sampling == "shuffled" or (plan.sampling == "poisson" and plan.rate == 1) for plan in plans):
-        return Accountant(name="discreet", version=version("discreet"), method="closed form of Gaussian releases")
+        return own_accountant("closed form of Gaussian releases")
     return Accountant(**library, method="privacy loss distributions")
 
 
 def papers_count(plans: list[Plan], delta: float) -> PaperCount | None:
     """The number of the S-DP paper's code for one plan: shuffled batches taken for Poisson, pre-2020 conversion."""
-    if len(plans) != 1 or delta == 0:
+    if len(plans) != 1 or delta == 0 or (plans[0].sampling == "shuffled" and plans[0].rate == 1):
         return None
     plan = plans[0]
     return PaperCount(

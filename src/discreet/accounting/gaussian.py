@@ -1,12 +1,12 @@
 """Gaussian releases in closed form: no sampling, no grid, no approximation.
 
-A release with noise sigma on a sum that two neighbours change by at most Delta is a test between N(0, 1) and N(mu, 1) with
-mu = Delta / sigma; several releases, also adaptive ones, add up as mu^2 = sum mu_k^2. Everything follows from
+A release with noise sigma on a sum that two neighbours change by at most Delta is a test between N(0, 1) and N(mu, 1)
+with mu = Delta / sigma; several releases, also adaptive ones, add up as mu^2 = sum mu_k^2. Everything follows from
 
     delta(epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu)
 
-(Balle and Wang 2018; ACCOUNTING.md, section 1). This is exact for formula A of selective training and for shuffled epochs
-without amplification. Terms are kept as logarithms: at mu = 60 both are far outside of what a float holds.
+(Balle and Wang 2018; ACCOUNTING.md, section 1). This is exact for formula A of selective training and for shuffled
+epochs without amplification. Terms are kept as logarithms: at mu = 60 both are far outside of what a float holds.
 """
 
 import math
@@ -70,8 +70,8 @@ class Gaussian(Profile):
 class Participations(Profile):
     """Gaussian releases whose number is drawn, and known to the attacker: delta averages over the number.
 
-    What formula A charges for Poisson batches whose members the public updates give away: a record takes part k times with
-    binomial probability, and k takings-part are a Gaussian release of mean distance mu * sqrt(k).
+    What formula A charges for Poisson batches whose members the public updates give away: a record takes part k times
+    with binomial probability, and k takings-part are a Gaussian release of mean distance mu * sqrt(k).
     """
 
     mu: float

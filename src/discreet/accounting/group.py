@@ -2,15 +2,19 @@
 
 Three answers, from general to exact:
 
-- `group_delta`: any (epsilon, delta) mechanism is (k epsilon, delta (e^(k epsilon) - 1) / (e^epsilon - 1)) for groups of k.
-- `Chained`: the same walk from neighbour to neighbour along a whole profile, so that epsilon can be had at a *fixed* delta.
-- `copies`: add/remove of k units under Poisson sampling by their own loss distribution; for copies of one record exact.
+- `group_delta`: any (epsilon, delta) mechanism is (k epsilon, delta (e^(k epsilon) - 1) / (e^epsilon - 1)) for groups
+  of k.
+- `Chained`: the same walk from neighbour to neighbour along a whole profile, so that epsilon can be had at a *fixed*
+  delta.
+- `copies`: add/remove of k units under Poisson sampling by their own loss distribution; for copies of one record
+  exact.
 
     >>> epsilon, delta = group(1.0, 1e-5, 3)
     >>> (epsilon, round(delta, 8))
     (3.0, 0.00011107)
 
-Sharp edge: at fixed delta a group costs more than k epsilon (ten copies take 1.83 to 27.9 at q = .01, sigma = 1, T = 1000).
+Sharp edge: at fixed delta a group costs more than k epsilon (ten copies take 1.83 to 27.9 at q = .01, sigma = 1, T =
+1000).
 """
 
 import math
@@ -20,7 +24,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln, log_ndtr, xlog1py, xlogy
 
-from discreet.accounting.pld import GRID, Losses, dots
+from discreet.accounting.pld import GRID, Losses, dots, tabulated
 from discreet.accounting.profile import Profile
 from discreet.errors import SettingError
 
@@ -128,4 +132,4 @@ class Moves:
             mass, log_mass = mass + np.exp(log_part), np.logaddexp(log_mass, log_part)
         log_still = log_ndtr(at / self.sigma)
         deltas = mass - np.exp(epsilons + log_still) if sign > 0 else np.exp(log_still) - np.exp(epsilons + log_mass)
-        return dots(np.clip(deltas, 0, 1), first, grid)
+        return tabulated(first, *dots(np.clip(deltas, 0, 1), grid), grid)

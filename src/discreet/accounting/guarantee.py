@@ -5,8 +5,8 @@
     print(guarantee)                                   # the statement in plain words
     Guarantee.read(run / "privacy.json").basis         # what it was computed from
 
-`basis` holds the notion with its plans in full, so that `discreet verify` computes everything else again. The JSON form has
-a published schema, `schema.json` beside this file; `null` for an epsilon means that no finite one is proved.
+`basis` holds the notion with its plans in full, so that `discreet verify` computes everything else again. The JSON
+form has a published schema, `schema.json` beside this file; `null` for an epsilon means that no finite one is proved.
 """
 
 import json
@@ -19,7 +19,9 @@ from discreet.errors import RunError
 from discreet.files import write_json
 
 SCHEMA = Path(__file__).with_name("schema.json")
-CHECKED, CLAIMED = "checked by code", "claimed by the user"
+Status = Literal["checked by code", "claimed by the user"]
+CHECKED: Status = "checked by code"
+CLAIMED: Status = "claimed by the user"
 
 
 class Value(BaseModel):
@@ -42,7 +44,7 @@ class Assumption(Value):
 
     name: str
     text: str
-    status: Literal["checked by code", "claimed by the user"]
+    status: Status
 
 
 class Access(Value):

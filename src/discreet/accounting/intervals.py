@@ -4,8 +4,8 @@
     >>> (round(low, 6), round(high, 6))
     (0.000619, 0.008742)
 
-They take the counted things for independent. Tokens and secrets of one record are not; count records, or bootstrap whole
-records (`discreet measure` does), where that matters.
+They take the counted things for independent. Tokens and secrets of one record are not; count records, or bootstrap
+whole records (`discreet measure` does), where that matters.
 """
 
 from scipy.special import betaincinv

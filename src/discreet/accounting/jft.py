@@ -2,8 +2,8 @@
 
 - *detected*: a secret the policy masks is used in phase 2 only;
 - *missed*: one it overlooks is used in both phases, so their loss distributions are composed;
-- *average*: over secrets of which a share of at most gamma is missed, delta(eps) = (1-gamma) d2(eps) + gamma d12(eps), with
-  gamma the Clopper-Pearson upper limit of a checked sample (secret against mask).
+- *average*: over secrets of which a share of at most gamma is missed, delta(eps) = (1-gamma) d2(eps) + gamma
+  d12(eps), with gamma the Clopper-Pearson upper limit of a checked sample (secret against mask).
 
     >>> from discreet.engine.plan import Plan
     >>> plan = Plan(rate=1024/36718, steps=3586, noise=5.1549, neighbours="replace")
@@ -11,8 +11,9 @@
     >>> [round(e, 2) for e in (both.epsilon_detected, both.epsilon_missed, both.epsilon_average)]
     [3.0, 6.53, 5.97]
 
-The paper's own interval multiplies the sampling rate by the miss rate. That is an estimate and is labelled so: sampling is
-over records, and a miss is fixed for the whole run, not drawn anew in each step (ACCOUNTING.md, section 3).
+The paper's own interval multiplies the sampling rate by the miss rate. That is an estimate and is labelled so:
+sampling is over records, and a miss is fixed for the whole run, not drawn anew in each step (ACCOUNTING.md, section
+3).
 """
 
 import math
@@ -116,7 +117,9 @@ class JustFineTuneTwice(Notion):
             )
         plan = self.counted(first)
         low, high = (paper_estimate(plan, share, self.delta) for share in (rate.low, rate.high))
-        recipe = "empirical estimate: phase 1's rate times the ends of the miss rate's interval, add/remove, Renyi divergences"
+        recipe = (
+            "empirical estimate: phase 1 at its rate times each end of the miss rate, add/remove, Renyi divergences"
+        )
         return PaperCount(recipe=recipe, epsilon=finite(theorem), low=finite(low), high=finite(high), why_not=why_not)
 
     def answers(self) -> dict[str, Any]:

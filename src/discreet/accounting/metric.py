@@ -4,13 +4,14 @@
     >>> smdp.epsilon
     70.0
 
-A word's vector is moved by noise of density proportional to exp(-epsilon |z|) and the nearest word of a public vocabulary is
-taken. Two words at distance d are then (epsilon d)-indistinguishable, with delta 0; a record whose words are changed by d1,
-d2, ... is (epsilon (d1 + d2 + ...))-indistinguishable. `selective` does it to secrets only.
+A word's vector is moved by noise of density proportional to exp(-epsilon |z|) and the nearest word of a public
+vocabulary is taken. Two words at distance d are then (epsilon d)-indistinguishable, with delta 0; a record whose
+words are changed by d1, d2, ... is (epsilon (d1 + d2 + ...))-indistinguishable. `selective` does it to secrets only.
 
-Sharp edges. Epsilon is per unit of the embedding's distance: 10 means nothing without the distances between words, and the
-noise (mean radius h / epsilon in h dimensions) is to be set against them. A secret perturbed afresh in k places costs k
-times: draw once and reuse. A word outside of the vocabulary that passes unchanged is released in clear: no epsilon.
+Sharp edges. Epsilon is per unit of the embedding's distance: 10 means nothing without the distances between words,
+and the noise (mean radius h / epsilon in h dimensions) is to be set against them. A secret perturbed afresh in k
+places costs k times: draw once and reuse. A word outside of the vocabulary that passes unchanged is released in
+clear: no epsilon.
 """
 
 import math
@@ -19,6 +20,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from pydantic import Field, field_validator
 from scipy.special import gammaincinv
 
+from discreet.accounting.dp import own_accountant
 from discreet.accounting.guarantee import Accountant, Bound
 from discreet.accounting.notion import Assumed, Notion, finite
 from discreet.accounting.pld import GRID
@@ -101,8 +103,8 @@ class MetricPrivacy(Notion):
     def neighbours_in_words(self) -> str:
         which = "secret words" if self.selective else "words"
         return (
-            f"Two corpora are neighbours when they differ in {len(self.distances)} {which} of one record, each exchanged for "
-            f"a word at most so far away in the embedding: {_some(self.distances)}."
+            f"Two corpora are neighbours when they differ in {len(self.distances)} {which} of one record, each "
+            f"exchanged for a word at most so far away in the embedding: {_some(self.distances)}."
         )
 
     def bounds(self) -> tuple[Bound, ...]:
@@ -151,9 +153,7 @@ class MetricPrivacy(Notion):
         return ()
 
     def accountant(self) -> Accountant | None:
-        from importlib.metadata import version
-
-        return Accountant(name="discreet", version=version("discreet"), method="sum of distances times epsilon")
+        return own_accountant("sum of distances times epsilon")
 
 
 def _some(distances: tuple[float, ...]) -> str:

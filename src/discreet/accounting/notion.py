@@ -1,15 +1,16 @@
 """The contract of a notion: a value that holds plans and settings and states the guarantee that follows.
 
-A notion is one file: a frozen model with a stable `form` (the mechanism's name, kept in `privacy.json`), a `headline` (the
-epsilon that calibration solves for), `bounds` for everyone else, and the words. `Notion.guarantee` puts them together.
+A notion is one file: a frozen model with a stable `form` (the mechanism's name, kept in `privacy.json`), a `headline`
+(the epsilon that calibration solves for), `bounds` for everyone else, and the words. `Notion.guarantee` puts them
+together.
 
     class Always(Notion):
         form: Literal["always"] = "always"
         ...
 
-Which assumptions a run's code has checked is told by name in `checked`; all others stand as claimed by the user. How many
-steps a run really spent (a crash may repeat some) is told in `spent`, and never counts for less than was planned: to claim
-less after stopping early would need a proof that covers the decision to stop.
+Which assumptions a run's code has checked is told by name in `checked`; all others stand as claimed by the user. How
+many steps a run really spent (a crash may repeat some) is told in `spent`, and never counts for less than was
+planned: to claim less after stopping early would need a proof that covers the decision to stop.
 """
 
 import math
@@ -18,7 +19,7 @@ from functools import cached_property
 from importlib.metadata import version
 from typing import Annotated, Any, ClassVar, NamedTuple
 
-from pydantic import BeforeValidator, PlainSerializer, field_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, field_validator
 
 from discreet.accounting.guarantee import (
     CHECKED,
@@ -86,7 +87,7 @@ class Notion(Value):
 
     form: str
     delta: float
-    spent: dict[str, int] = {}
+    spent: dict[str, int] = Field(default_factory=dict)
     """Steps in the run's ledger for each plan, by fingerprint; counted where they exceed the planned ones."""
     checked: tuple[str, ...] = ()
     """Names of the assumptions that the code which ran has checked."""
@@ -105,6 +106,11 @@ class Notion(Value):
     @abstractmethod
     def headline(self, finest: float = GRID) -> float:
         """The epsilon of the first bound; `finest` is the accountant's grid, coarser for a quick look."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the headline is a closed form, which no grid rounds."""
+        return all(plan.sampling == "shuffled" or plan.rate == 1 for _, plan in self.plans())
 
     @abstractmethod
     def bounds(self) -> tuple[Bound, ...]:
@@ -222,7 +228,7 @@ def delta_warnings(delta: float, records: int) -> tuple[str, ...]:
     """The rule on delta: at most one in ten times the number of protected records."""
     if records and delta > 1 / (10 * records):
         return (
-            f"Delta {delta:g} is above 1/(10 N) = {1 / (10 * records):.3g} for N = {records:,}: publishing a handful of "
+            f"Delta {delta:g} is above 1/(10 N) = {1 / (10 * records):.3g} for N = {records:,}: publishing a few "
             "records in clear would be within it.",
         )
     return ()

@@ -12,10 +12,10 @@ One step is dominated by a pair of distributions on the line (docs/accounting.md
 dp-accounting convolves them. Its own constructor inverts the loss one grid point at a time; here that is one numpy
 expression, so that a million steps take a second. tests/accounting/test_pld.py holds the two equal.
 
-Sharp edges. Sigma is never halved for `replace`: the pair already is two apart. The grid stays at dp-accounting's 1e-4
-also for a million steps, where a finer one is *less* accurate (float noise); it is only made coarser, which is pessimistic,
-where the table would not fit. The transform leaves errors of about 1e-16 per step in delta: they are added, and a delta
-they would drown is refused.
+Sharp edges. Sigma is never halved for `replace`: the pair already is two apart. The grid stays at dp-accounting's
+1e-4 also for a million steps, where a finer one is *less* accurate (float noise); it is only made coarser, which is
+pessimistic, where the table would not fit. The transform leaves errors of about 1e-16 per step in delta: they are
+added, and a delta they would drown is refused.
 """
 
 import math
@@ -68,7 +68,7 @@ class Losses(Profile):
         return Losses(self.table.compose(other.table), self.steps + other.steps, self.grid)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=3)
 def poisson(sigma: float, rate: float, steps: int, replace: bool, grid: float = GRID) -> Losses:
     """Poisson-sampled steps: each unit is in each batch by its own coin of probability `rate`."""
     return Losses(step(sigma, rate, replace, grid).self_compose(steps), steps, grid)
@@ -96,7 +96,7 @@ def gaussian(mu: float, grid: float = GRID) -> Losses:
     return Losses(step(1 / mu, 1.0, False, grid), 1, grid)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def step(sigma: float, rate: float, replace: bool, grid: float = GRID) -> Any:
     """The loss table of one Poisson step, as dp-accounting's PrivacyLossDistribution."""
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
@@ -109,15 +109,15 @@ def step(sigma: float, rate: float, replace: bool, grid: float = GRID) -> Any:
 
 
 def grid_for(sigma: float, rate: float, steps: int, replace: bool, finest: float = GRID) -> float:
-    """The finest grid of `finest` times a power of two on which the table of all steps has at most MOST_POINTS points."""
+    """The finest grid, `finest` times a power of two, on which the table of all steps has no more than MOST_POINTS."""
     from dp_accounting.pld import common
 
     bounds = _loss(sigma, rate, "REPLACE" if replace else "REMOVE").connect_dots_bounds()
     width = bounds.epsilon_upper - bounds.epsilon_lower
     if width * steps > MOST_POINTS * finest and steps > 1:
         sketch = max(finest, width / 2000)  # the spread of the composed losses, from a small table of one step
-        table = _table(sigma, rate, "REPLACE" if replace else "REMOVE", sketch)
-        low, high = common.compute_self_convolve_bounds(table._probs, steps, 1e-15)
+        _, masses, _ = _masses(sigma, rate, "REPLACE" if replace else "REMOVE", sketch)
+        low, high = common.compute_self_convolve_bounds(masses, steps, 1e-15)
         width = max(width, (high - low) * sketch)
     else:
         width *= steps
@@ -131,31 +131,39 @@ def _loss(sigma: float, rate: float, adjacency: str) -> Any:
 
 
 def _table(sigma: float, rate: float, adjacency: str, grid: float) -> Any:
+    return tabulated(*_masses(sigma, rate, adjacency, grid), grid)
+
+
+def _masses(sigma: float, rate: float, adjacency: str, grid: float) -> tuple[int, Any, float]:
     bounds = _loss(sigma, rate, adjacency).connect_dots_bounds()
     low, high = math.floor(bounds.epsilon_lower / grid), math.ceil(bounds.epsilon_upper / grid)
-    return dots(_deltas(np.arange(low, high + 1) * grid, sigma, rate, adjacency), low, grid)
+    return low, *dots(_deltas(np.arange(low, high + 1) * grid, sigma, rate, adjacency), grid)
 
 
-def dots(deltas: Any, low: int, grid: float) -> Any:
-    """Connect the dots (Doroshenko et al. 2022): the masses on the grid whose profile joins the given deltas by chords.
+def dots(deltas: Any, grid: float) -> tuple[Any, float]:
+    """Connect the dots (Doroshenko et al. 2022): masses on the grid, and at infinity, whose profile joins the deltas.
 
-    A profile is convex in e^epsilon, so chords lie above it and delta is never understated. `deltas` stand at the
-    epsilons grid * low, grid * (low + 1), ...
+    A profile is convex in e^epsilon, so the chords between exact deltas lie above it: delta is never understated.
     """
-    from dp_accounting.pld.pld_pmf import DensePLDPmf
-
     deltas = np.minimum.accumulate(deltas)
     falls = -np.diff(deltas)
     masses = (np.append(0.0, falls) * math.exp(grid) - np.append(falls, 0.0)) / math.expm1(grid)
     masses[0] += 1 - deltas[0]
-    return DensePLDPmf(grid, low, np.maximum(masses, 0.0), float(deltas[-1]), True)
+    return np.maximum(masses, 0.0), float(deltas[-1])
+
+
+def tabulated(low: int, masses: Any, infinite: float, grid: float) -> Any:
+    """Masses at the losses grid * low, grid * (low + 1), ... as dp-accounting keeps them."""
+    from dp_accounting.pld.pld_pmf import DensePLDPmf
+
+    return DensePLDPmf(grid, low, masses, infinite, True)
 
 
 def _deltas(epsilons: Any, sigma: float, rate: float, adjacency: str) -> Any:
     """Hockey-stick divergence of the dominating pair at many epsilons.
 
-    The loss falls from left to right, so the divergence is P(x < t) - e^epsilon Q(x < t) with t the point where the loss
-    equals epsilon; `_threshold` finds it.
+    The loss falls from left to right, so the divergence is P(x < t) - e^epsilon Q(x < t) with t the point where the
+    loss equals epsilon; `_threshold` finds it.
     """
     deltas = np.zeros_like(epsilons)
     edge = math.log1p(-rate) if rate < 1 else -math.inf

@@ -4,9 +4,9 @@ papers' own numbers; never as the number we report for a Poisson plan.
     >>> round(cross_check(sigma=1.0, rate=0.01, steps=1000, replace=False, delta=1e-5), 3)
     2.101
 
-Sharp edges of dp-accounting 0.6 that this module walks around (ACCOUNTING.md, "library traps"): its RDP accountant does not
-double the sensitivity for `REPLACE_ONE` and refuses Poisson sampling with it. The divergence of the replace-one pair is
-integrated here instead.
+Sharp edges of dp-accounting 0.6 that this module walks around (ACCOUNTING.md, "library traps"): its RDP accountant
+does not double the sensitivity for `REPLACE_ONE` and refuses Poisson sampling with it. The divergence of the
+replace-one pair is integrated here instead.
 """
 
 import math
@@ -60,7 +60,7 @@ def cross_check(sigma: float, rate: float, steps: int, replace: bool, delta: flo
 
 
 def as_the_papers_count(sigma: float, rate: float, steps: float, delta: float) -> float:
-    """Add/remove RDP with the conversion in use before 2020, which is how the S-DP paper's code arrives at its epsilon."""
+    """Add/remove RDP with the conversion in use before 2020: how the S-DP paper's code arrives at its epsilon."""
     divergences = steps * poisson_divergences(sigma, rate, False, ORDERS)
     return float(np.min(divergences - math.log(delta) / (np.array(ORDERS) - 1)))
 
@@ -85,8 +85,8 @@ def fixed_size(sigma: float, rate: float, steps: int) -> Renyi:
 def poisson_divergences(sigma: float, rate: float, replace: bool, orders: Sequence[float]) -> Any:
     """Renyi divergences of one Poisson step, by the trapezoid rule.
 
-    Integrated is P^order Q^(1-order) for the pair of `discreet.accounting.pld`. The rule converges geometrically for such
-    functions once the spacing is well below both sigma and the distance sigma^2 pi of the nearest pole.
+    Integrated is P^order Q^(1-order) for the pair of `discreet.accounting.pld`. The rule converges geometrically for
+    such functions once the spacing is well below both sigma and the distance sigma^2 pi of the nearest pole.
     """
     apart = 2 if replace else 1
     reach = apart * max(orders) + 12 * sigma

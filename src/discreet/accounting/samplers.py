@@ -4,13 +4,14 @@
     >>> plan = Plan(rate=0.01, steps=1000, noise=1.0, neighbours="replace")
     >>> round(profile_of(plan).epsilon(1e-5), 3)
     2.843
-    >>> round(profile_of(Plan(rate=0.001, steps=1000, noise=0.7, sampling="shuffled", neighbours="zero-out")).epsilon(1e-5), 2)
+    >>> shuffled = Plan(rate=0.001, steps=1000, noise=0.7, sampling="shuffled", neighbours="zero-out")
+    >>> round(profile_of(shuffled).epsilon(1e-5), 2)
     6.65
 
 - poisson: loss distributions of the sampled step.
 - truncated-poisson: the same with the rare cut batches mixed in.
-- shuffled: no amplification is claimed; an epoch is one unsampled release (the Poisson number would be false, Chua et al.
-  2024: 0.61 where the truth is above 6.5).
+- shuffled: no amplification is claimed; an epoch is one unsampled release (the Poisson number would be false, Chua et
+  al. 2024: 0.61 where the truth is above 6.5).
 - fixed-size: Renyi divergences of sampling without replacement, replace-one only.
 
 A combination that nobody has proved raises and says why.
@@ -30,7 +31,7 @@ from discreet.errors import RefusedError
 
 
 def profile_of(plan: Plan, *, number: int = 1, grid: float | None = None) -> Profile:
-    """The profile of a plan for one unit, or for a group of `number` of them, on a given grid or on the finest that fits."""
+    """The profile of a plan for one unit or a group of `number`, on a given grid or on the finest that fits."""
     check(plan)
     if grid is None:
         grid = grid_of(plan)
@@ -60,18 +61,18 @@ def check(plan: Plan) -> None:
     """Refuses what has no proof."""
     if plan.sampling == "shuffled" and plan.neighbours == "add-remove":
         raise RefusedError(
-            "Shuffled batches have no proved add/remove guarantee: one record more moves every later record into another "
+            "Shuffled batches have no proved add/remove guarantee: one record more moves every later one into another "
             "batch. Use neighbours 'replace', 'zero-out', or Poisson sampling."
         )
     if plan.sampling == "fixed-size" and plan.neighbours != "replace":
         raise RefusedError(
-            "Batches of fixed size are accounted for 'replace' only: with one record more or less the share that is drawn "
+            "Batches of fixed size are accounted for 'replace' only: with one record more or less the share drawn "
             "changes too. Use neighbours 'replace', or Poisson sampling."
         )
     if plan.sampling == "truncated-poisson" and plan.neighbours == "zero-out":
         raise RefusedError(
-            "Truncated Poisson batches are accounted for 'add-remove' and 'replace'; a zeroed record would still take up a "
-            "place in a full batch."
+            "Truncated Poisson batches are accounted for 'add-remove' and 'replace'; a zeroed record would still take "
+            "up a place in a full batch."
         )
 
 
@@ -94,8 +95,8 @@ def compose(profiles: Sequence[Profile]) -> Profile:
     tables = [profile for profile in others if isinstance(profile, Losses)]
     if len(tables) < len(others):
         raise RefusedError(
-            "These phases cannot be composed: fixed-size batches, groups and revealed batches have no loss distribution. Use "
-            "Poisson sampling in all phases."
+            "These phases cannot be composed: fixed-size and revealed batches have no loss distribution. "
+            "Use Poisson sampling in all phases."
         )
     grid = max(table.grid for table in tables)
     if gaussians:

@@ -2,11 +2,12 @@
 
 Two trainers, two formulas (ACCOUNTING.md, section 2; derived in docs/accounting.md):
 
-- `SelectivePrivacy`, formula B, for the mechanism `selective`: public updates see redacted text only, each private step
-  draws its own Poisson batch and releases one clipped, noised sum. Sampling amplifies. `segments` updates on one draw are
-  one step with sigma / sqrt(segments), not that many steps.
-- `SelectivePaper`, formula A, for `selective-paper`, the published Algorithm 1: its un-noised public updates give away who
-  is in the batch, so nothing is amplified. A participation releases S gradients and S * states hidden states.
+- `SelectivePrivacy`, formula B, for the mechanism `selective`: public updates see redacted text only, each private
+  step draws its own Poisson batch and releases one clipped, noised sum. Sampling amplifies. `segments` updates on one
+  draw are one step with sigma / sqrt(segments), not that many steps.
+- `SelectivePaper`, formula A, for `selective-paper`, the published Algorithm 1: its un-noised public updates give
+  away who is in the batch, so nothing is amplified. A participation releases S gradients and S * states hidden
+  states.
 
     >>> from discreet.engine.plan import Plan
     >>> plan = Plan(rate=1, steps=37, noise=0.5, neighbours="replace", sampling="shuffled")
@@ -21,7 +22,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from discreet.accounting import rdp
-from discreet.accounting.dp import plan_accountant, renyi_check
+from discreet.accounting.dp import own_accountant, plan_accountant, renyi_check
 from discreet.accounting.gaussian import Gaussian, Participations
 from discreet.accounting.guarantee import Accountant, Bound, CrossCheck, PaperCount
 from discreet.accounting.notion import STEP_ASSUMPTIONS, Assumed, Notion, PlanField, finite, replacing
@@ -77,8 +78,8 @@ class Selective(Notion):
 
     def neighbours_in_words(self) -> str:
         return (
-            f"Two corpora are neighbours when they differ in one {self.unit}, and there only in the secrets: their number, "
-            "places and lengths and all text around them are the same."
+            f"Two corpora are neighbours when they differ in one {self.unit}, and there only in the secrets: their "
+            "number, places and lengths and all text around them are the same."
         )
 
     def bounds(self) -> tuple[Bound, ...]:
@@ -170,6 +171,10 @@ class SelectivePaper(Selective):
     def headline(self, finest: float = GRID) -> float:
         return self.profile().epsilon(self.delta)
 
+    @property
+    def exact(self) -> bool:
+        return True
+
     def assumed(self) -> tuple[Assumed, ...]:
         most = Assumed("segments", "No record has more private segments than the number accounted for.")
         joint = "each of h and c" if self.states > 1 else "h and c together"
@@ -183,8 +188,7 @@ class SelectivePaper(Selective):
         )
 
     def accountant(self) -> Accountant | None:
-        own = plan_accountant((replace(self.plan, rate=1.0, sampling="poisson"),))
-        return own.model_copy(update={"method": "formula A: Gaussian releases without amplification"})
+        return own_accountant("formula A: Gaussian releases without amplification")
 
     def warnings(self) -> tuple[str, ...]:
         return (

@@ -48,8 +48,8 @@ def _promise(guarantee: Guarantee) -> str:
         return "No finite bound is proved for this setting."
     chance = "" if not guarantee.delta else f", apart from events of probability {guarantee.delta:g}"
     return (
-        f"Whatever anyone learns or does with what is released is at most {factor(guarantee.epsilon)} times as likely on one "
-        f"of two neighbouring corpora as on the other (epsilon {guarantee.epsilon:.4g}){chance}."
+        f"Whatever anyone learns or does with what is released is at most {factor(guarantee.epsilon)} times as likely "
+        f"on one of two neighbouring corpora as on the other (epsilon {guarantee.epsilon:.4g}){chance}."
     )
 
 
@@ -72,8 +72,8 @@ def _misses(guarantee: Guarantee) -> list[str]:
     if rate is None:
         return []
     return [
-        f"{rate.missed:,} of {rate.checked:,} checked secrets were missed: {rate.share:.2%}, with {rate.confidence:.0%} "
-        f"confidence between {rate.low:.2%} and {rate.high:.2%}"
+        f"{rate.missed:,} of {rate.checked:,} checked secrets were missed: {rate.share:.2%}, with "
+        f"{rate.confidence:.0%} confidence between {rate.low:.2%} and {rate.high:.2%}"
     ]
 
 

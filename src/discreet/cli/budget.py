@@ -10,7 +10,7 @@ from discreet.cli.options import Json
 from discreet.errors import SettingError
 
 if TYPE_CHECKING:
-    from discreet.accounting.budget import Setting
+    from discreet.accounting.setting import Setting
 
 
 @app.command()
@@ -25,10 +25,14 @@ def budget(
         float | None, typer.Option(help="Target; then one of noise, steps and rate is left open.")
     ] = None,
     delta: Annotated[float | None, typer.Option(help="[1/(10 N) with --records N]")] = None,
-    noise: Annotated[float | None, typer.Option(help="Noise on the clipped sum, in clip norms.")] = None,
-    rate: Annotated[float | None, typer.Option(help="Share of the corpus in a batch.")] = None,
+    noise: Annotated[
+        float | None, typer.Option("--noise", "--phase2-noise", help="Noise on the clipped sum, in clip norms.")
+    ] = None,
+    rate: Annotated[
+        float | None, typer.Option("--rate", "--phase2-rate", help="Share of the corpus in a batch.")
+    ] = None,
     batch: Annotated[int | None, typer.Option(help="Batch size, with --records, in place of --rate.")] = None,
-    steps: Annotated[int | None, typer.Option(help="Private steps.")] = None,
+    steps: Annotated[int | None, typer.Option("--steps", "--phase2-steps", help="Private steps.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Passes over the corpus, in place of --steps.")] = None,
     records: Annotated[int | None, typer.Option(help="How many records are protected.")] = None,
     neighbours: Annotated[
@@ -46,6 +50,7 @@ def budget(
         str, typer.Option(help="Noise on hidden states, or 'none' for no state release (selective-paper).")
     ] = "same",
     states: Annotated[int, typer.Option(help="State tensors per segment: 2 for h and c, 1 if clipped jointly.")] = 2,
+    public_passes: Annotated[int, typer.Option(help="Public updates that use a noised state (selective).")] = 0,
     phase1_noise: Annotated[
         str, typer.Option(help="Noise of phase 1, or 'none' for plain redacted training (jft).")
     ] = "none",
@@ -73,8 +78,8 @@ def budget(
     json_output: Json = False,
 ) -> None:
     """Plan a private training: how much noise, how many steps, what epsilon."""
-    from discreet.accounting.budget import Setting
     from discreet.accounting.budget import budget as answer_for
+    from discreet.accounting.setting import Setting
 
     setting = Setting(
         epsilon=epsilon,
@@ -93,6 +98,7 @@ def budget(
         segments=segments,
         state_noise=_noise("--state-noise", state_noise),
         states=states,
+        public_passes=public_passes,
         phase1_noise=_noise("--phase1-noise", phase1_noise),
         phase1_rate=phase1_rate,
         phase1_steps=phase1_steps,
@@ -117,7 +123,7 @@ def budget(
     if answer.solved:
         console.say(f"Solved for {answer.solved}.")
     _print_numbers(answer.to_json())
-    console.out.print(str(answer.notion.guarantee()), markup=False)
+    console.out.print(str(answer.guarantee), markup=False)
 
 
 def _noise(option: str, value: str) -> Any:
@@ -152,7 +158,7 @@ def _compare(setting: "Setting", output: Path | None, json_output: bool) -> None
     for column in ("mechanism", "epsilon", "noise", "neighbours", "protects"):
         table.add_column(column, justify="right" if column in ("epsilon", "noise") else "left")
     for row in comparison.rows:
-        epsilon = "none" if row.epsilon is None else f"{row.epsilon:,.4g}"
+        epsilon = "no bound" if row.epsilon is None else f"{row.epsilon:,.4g}"
         noise = "" if row.noise is None else f"{row.noise:.4g}"
         table.add_row(row.name, epsilon, noise, row.neighbours, row.protects)
     console.out.print(table)

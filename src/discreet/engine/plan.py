@@ -6,13 +6,13 @@
     >>> Plan.from_json(plan.to_json()) == plan
     True
 
-`noise` is the standard deviation of the noise on the *sum* of clipped gradients divided by the clip norm (ACCOUNTING.md's
-sigma). `rate` is the share of the units in a batch: the probability of each unit under Poisson sampling, batch size over
-population otherwise.
+`noise` is the standard deviation of the noise on the *sum* of clipped gradients divided by the clip norm
+(ACCOUNTING.md's sigma). `rate` is the share of the units in a batch: the probability of each unit under Poisson
+sampling, batch size over population otherwise.
 
-Sharp edges. A fingerprint covers every field, so a plan with one more step is another plan. Plans are never edited: take
-`with_steps` or `dataclasses.replace`. This module imports neither torch nor an accountant, so that `discreet budget`
-starts quickly. Which pairs of sampling and neighbours can be accounted is not decided here but in
+Sharp edges. A fingerprint covers every field, so a plan with one more step is another plan. Plans are never edited:
+take `with_steps` or `dataclasses.replace`. This module imports neither torch nor an accountant, so that `discreet
+budget` starts quickly. Which pairs of sampling and neighbours can be accounted is not decided here but in
 `discreet.accounting.samplers`, where the reason is known.
 """
 
@@ -94,7 +94,7 @@ class Plan:
     def _check_groups(self) -> None:
         if self.groups and not math.isclose(clip_of(self.groups), self.clip, rel_tol=1e-9):
             raise SettingError(
-                f"The clip norms of the groups add up to {clip_of(self.groups):g} but the plan's clip is {self.clip:g}; "
+                f"The clip norms of the groups make {clip_of(self.groups):g} but the plan's clip is {self.clip:g}; "
                 "take clip=clip_of(groups)."
             )
 

@@ -87,6 +87,8 @@ class Outer(Piece):
         return len(self.rows) if self.whole is None else self.whole.records
 
     def squares(self, costs: Costs) -> Tensor:
+        if self.whole is not None:
+            return self.whole.squares(costs)
         way = costs.way(self.rows, self.columns)
         if way is not INSTANTIATE:
             return gram_squares(self.rows, self.columns, way.blocks)

@@ -11,7 +11,7 @@ The kept tensors are saved the way autograd saves its own, so gradient checkpoin
 `anchor` that requires a gradient makes autograd come this far although every parameter is frozen.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from math import prod
 from typing import Any
@@ -55,12 +55,13 @@ class Tape(Listener):
         self.full_rows = {self.records * prod(shape[1:end]) for shape in shapes for end in range(2, len(shape) + 1)}
         self.anchor = torch.zeros((), requires_grad=True)
         self.pieces: dict[Tensor, list[Piece]] = defaultdict(list)
+        self.used: Counter[Tensor] = Counter()
         self.early: dict[Tensor, Tensor] = {}
         self.tolerance = TOLERANCE
         self.muted = False
 
     def watch(self, place: Place, kept: tuple[Tensor, ...], output: Tensor, report: Report) -> Tensor:
-        if self.muted or not torch.is_grad_enabled():
+        if not torch.is_grad_enabled():
             return output
         if place not in self.layouts:
             raise NoRule(f"a {type(place).__name__} is called in this pass that was not called when it was surveyed")
@@ -108,6 +109,7 @@ class Tape(Listener):
         if parameter not in self.trained:
             return
         self.pieces[parameter].append(piece)
+        self.used[parameter] += 1
         if self.uses.get(parameter) == 1 and len(self.pieces[parameter]) == 1:
             self.early[parameter] = piece.squares(self.costs)
 
@@ -129,5 +131,6 @@ class _Watch(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        ctx.receive(ctx.saved_tensors, grad)
-        return None, grad, None, *[None] * len(ctx.saved_tensors)
+        kept = ctx.saved_tensors  # once: reading them again would make a checkpoint compute them again
+        ctx.receive(kept, grad)
+        return None, grad, None, *[None] * len(kept)

@@ -106,11 +106,10 @@ def trial(coverage: Coverage, batch: Mapping[str, Tensor], layouts: Layouts, los
             truth = gradients(losses[record], parameters, again=True)
             with torch.no_grad():
                 believed |= _compare(tape, record, truth, norms[:, record].tolist())
-    uses = {parameter: len(tape.pieces.get(parameter, ())) for parameter in parameters}
     for parameter, name in coverage.trained.items():
-        if not uses[parameter] and not coverage.speaks_for(parameter):
+        if not tape.used[parameter] and not coverage.speaks_for(parameter):
             raise NoRule(f"no rule speaks for the parameter {name}")
-    return Verdict(uses, believed)
+    return Verdict(dict(tape.used), believed)
 
 
 def _compare(tape: Tape, record: int, truth: list[Tensor], norms: list[float]) -> set[str]:

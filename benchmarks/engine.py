@@ -1,0 +1,118 @@
+"""What private training costs: one whole step of ours, of plain PyTorch and of Opacus, in the same run.
+
+    python -m benchmarks.engine                      # all shapes
+    python -m benchmarks.engine --quick              # one transformer and one LSTM
+    python -m benchmarks.engine --only lstm --threads 1 --repetitions 15
+
+A step is forward, backward and a (privatised) AdamW update. Every engine lives in a process of its own, because keeping
+memory is a matter of the whole process; the processes take turns, one step each, and medians are compared. Memory is the
+peak of the resident set above what the process had before it built its model. The error is that of our clipped sum
+against a loop over single records, on the same model and batch.
+"""
+
+import argparse
+import multiprocessing
+import statistics
+import time
+from multiprocessing.connection import Connection
+from typing import Any, NamedTuple
+
+import psutil
+import torch
+
+from benchmarks.engine_cases import ENGINES, Case, error
+
+CASES = [
+    Case("gpt2", 6, 384, 8192, 8, 128),
+    Case("gpt2", 6, 384, 8192, 8, 256),
+    Case("gpt2", 12, 768, 50257, 8, 128),
+    Case("gpt2", 12, 768, 50257, 8, 256),
+    Case("lstm", 1, 200, 8192, 32, 35),
+    Case("lstm", 1, 200, 8192, 32, 70),
+    Case("lstm", 1, 200, 33278, 32, 35),
+    Case("lstm", 1, 200, 33278, 32, 70),
+    Case("lora", 8, 576, 8192, 8, 128),
+]
+QUICK = [CASES[0], CASES[4]]
+WARMUP = 3
+
+
+class Figures(NamedTuple):
+    """One row of the table."""
+
+    engine: str
+    seconds: float
+    megabytes: float
+
+
+def worker(pipe: Connection, case: Case, engine: str, threads: int) -> None:
+    """Builds the engine, then makes one step for each message until it is told to stop."""
+    torch.set_num_threads(threads)
+    before = psutil.Process().memory_info().rss
+    step = ENGINES[engine](case)
+    for _ in range(WARMUP):
+        step()
+    pipe.send(None)
+    while pipe.recv():
+        start = time.perf_counter()
+        step()
+        pipe.send(time.perf_counter() - start)
+    pipe.send((_peak() - before) / 2**20)
+
+
+def _peak() -> int:
+    with open("/proc/self/status", encoding="ascii") as status:
+        return next(1024 * int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+
+
+def measure(case: Case, engines: list[str], repetitions: int, threads: int) -> list[Figures]:
+    """Medians of interleaved steps."""
+    context = multiprocessing.get_context("spawn")
+    pipes: dict[str, Any] = {}
+    processes = []
+    for engine in engines:
+        pipes[engine], theirs = context.Pipe()
+        processes.append(context.Process(target=worker, args=(theirs, case, engine, threads), daemon=True))
+        processes[-1].start()
+        pipes[engine].recv()  # one after the other: warming up together would disturb both
+    times: dict[str, list[float]] = {engine: [] for engine in engines}
+    for _ in range(repetitions):
+        for engine, pipe in pipes.items():
+            pipe.send(True)
+            times[engine].append(pipe.recv())
+    figures = []
+    for engine, pipe in pipes.items():
+        pipe.send(False)
+        figures.append(Figures(engine, statistics.median(times[engine]), pipe.recv()))
+    for process in processes:
+        process.join()
+    return figures
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="one transformer and one LSTM, few repetitions")
+    parser.add_argument("--only", default="", help="cases whose name contains this")
+    parser.add_argument("--engines", nargs="*", default=list(ENGINES), choices=list(ENGINES))
+    parser.add_argument("--repetitions", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    options = parser.parse_args()
+    repetitions = options.repetitions or (5 if options.quick else 15)
+    print(f"torch {torch.__version__}, {options.threads} threads, medians of {repetitions} interleaved steps")
+    print(f"{'case':38} {'engine':12} {'ms':>8} {'time':>6} {'memory':>7} {'error':>8}")
+    for case in QUICK if options.quick else CASES:
+        if options.only not in case.name:
+            continue
+        rows = measure(case, options.engines, repetitions, options.threads)
+        first = rows[0]
+        for row in rows:
+            off = f"{error(case):.0e}" if row.engine == "discreet" else ""
+            ratio, memory = row.seconds / first.seconds, row.megabytes / first.megabytes
+            print(
+                f"{case.name:38} {row.engine:12} {1000 * row.seconds:8.1f} {ratio:6.2f} {memory:7.2f} {off:>8}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,203 @@
+"""The models, batches and engines that `benchmarks.engine` compares: one whole training step each."""
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from discreet.engine.allocator import keep_buffers
+from discreet.engine.clipping.clipped import ClippedBackward
+from discreet.engine.clipping.fallback import each_record
+from discreet.engine.output_layer import output_loss
+
+CLIP, NOISE, RATE = 0.5, 1.0, 1e-4
+Batch = dict[str, Tensor]
+Step = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One shape of model and batch."""
+
+    kind: str
+    layers: int
+    width: int
+    vocabulary: int
+    records: int
+    length: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind} {self.layers}x{self.width} V {self.vocabulary} B {self.records} T {self.length}"
+
+    def batch(self) -> Batch:
+        random = torch.Generator().manual_seed(1)
+        text = torch.randint(self.vocabulary, (self.records, self.length + 1), generator=random)
+        return {"ids": text[:, :-1].contiguous(), "targets": text[:, 1:].contiguous()}
+
+    def model(self) -> Any:
+        torch.manual_seed(0)
+        return {"gpt2": _gpt2, "lstm": _Lstm, "lora": _lora}[self.kind](self).train()
+
+
+class _Lstm(nn.Module):
+    """Embedding, LSTM, output layer: what one writes first."""
+
+    def __init__(self, case: Case, lstm: type[nn.Module] = nn.LSTM) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(case.vocabulary, case.width)
+        self.lstm = lstm(case.width, case.width, num_layers=case.layers, batch_first=True)  # type: ignore[call-arg]
+        self.output = nn.Linear(case.width, case.vocabulary)
+
+    def hidden(self, ids: Tensor) -> Tensor:
+        hidden: Tensor = self.lstm(self.embedding(ids))[0]
+        return hidden
+
+    def forward(self, ids: Tensor) -> Tensor:
+        logits: Tensor = self.output(self.hidden(ids))
+        return logits
+
+
+def _gpt2(case: Case) -> Any:
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    sizes = {"n_layer": case.layers, "n_embd": case.width, "n_head": case.width // 64, "vocab_size": case.vocabulary}
+    off = {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0, "use_cache": False}
+    return GPT2LMHeadModel(GPT2Config(**sizes, **off, n_positions=case.length))
+
+
+def _lora(case: Case) -> Any:
+    import peft
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    sizes = {"num_hidden_layers": case.layers, "hidden_size": case.width, "intermediate_size": 8 * case.width // 3}
+    heads = {"num_attention_heads": case.width // 64, "vocab_size": case.vocabulary, "use_cache": False}
+    base = LlamaForCausalLM(LlamaConfig(**sizes, **heads, max_position_embeddings=case.length))
+    return peft.get_peft_model(base, peft.LoraConfig(r=8, target_modules=["q_proj", "v_proj"], init_lora_weights=False))
+
+
+def losses(model: Any, batch: Batch) -> Tensor:
+    """One loss for each record, the obvious way."""
+    out = model(batch["ids"])
+    logits = out if isinstance(out, Tensor) else out.logits
+    return F.cross_entropy(logits.transpose(1, 2), batch["targets"], reduction="none").mean(1)
+
+
+def fused_losses(model: Any, batch: Batch) -> Tensor:
+    """The same with our output layer."""
+    if isinstance(model, _Lstm):
+        hidden, head = model.hidden(batch["ids"]), model.output
+    else:
+        base = getattr(model, "base_model", model)
+        base = base.model if hasattr(base, "model") and hasattr(base.model, "lm_head") else model
+        hidden, head = base.get_decoder()(input_ids=batch["ids"]).last_hidden_state, base.lm_head
+    return output_loss(hidden, head.weight, head.bias, batch["targets"]).mean(1)
+
+
+def _adamw(model: nn.Module) -> torch.optim.Optimizer:
+    return torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], RATE, fused=True)
+
+
+def plain(case: Case, loss: Callable[[Any, Batch], Tensor] = losses) -> Step:
+    """Forward, backward and update without privacy."""
+    model, batch = case.model(), case.batch()
+    optimizer = _adamw(model)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        torch.autograd.backward(loss(model, batch).mean())
+        optimizer.step()
+
+    return step
+
+
+def best_plain(case: Case) -> Step:
+    """Without privacy, but with kept memory and our output layer."""
+    keep_buffers()
+    return plain(case, fused_losses)
+
+
+def discreet(case: Case) -> Step:
+    """Ours: noise from torch's generator into the gradient, the clipped sum onto it."""
+    keep_buffers()
+    model, batch = case.model(), case.batch()
+    optimizer = _adamw(model)
+    trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    backward = ClippedBackward(model, fused_losses, CLIP, strict=True)
+    for p in trained.values():
+        p.grad = torch.zeros_like(p)
+    totals = {name: p.grad for name, p in trained.items() if p.grad is not None}
+
+    def step() -> None:
+        for total in totals.values():
+            total.normal_(0, NOISE * CLIP)
+        backward.add(batch, totals)
+        torch._foreach_mul_(list(totals.values()), 1 / case.records)
+        optimizer.step()
+
+    return step
+
+
+def opacus(case: Case, mode: str = "hooks") -> Step:
+    """Opacus 1.6: Conv1D swapped for Linear, position ids for every record, DPLSTM for LSTM; it needs all of them."""
+    from opacus import GradSampleModule
+    from opacus.layers import DPLSTM
+    from opacus.optimizers import DPOptimizer
+
+    if case.kind == "lstm":
+        torch.manual_seed(0)
+        model: Any = _Lstm(case, DPLSTM)
+    else:
+        model = _linear_instead_of_conv1d(case.model())
+    wrapped = GradSampleModule(model, force_functorch=mode == "functorch")
+    optimizer = DPOptimizer(_adamw(model), noise_multiplier=NOISE, max_grad_norm=CLIP, expected_batch_size=case.records)
+    batch = case.batch()
+    positions = torch.arange(case.length).expand(case.records, -1)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        out = wrapped(batch["ids"]) if case.kind == "lstm" else wrapped(batch["ids"], position_ids=positions).logits
+        torch.autograd.backward(F.cross_entropy(out.transpose(1, 2), batch["targets"], reduction="none").mean(1).mean())
+        optimizer.step()
+
+    return step
+
+
+def _linear_instead_of_conv1d(model: nn.Module) -> nn.Module:
+    from transformers.pytorch_utils import Conv1D
+
+    for parent in list(model.modules()):
+        for name, child in list(parent.named_children()):
+            if isinstance(child, Conv1D):
+                linear = nn.Linear(child.nx, child.nf)
+                linear.weight, linear.bias = nn.Parameter(child.weight.detach().t().contiguous()), child.bias
+                setattr(parent, name, linear)
+    return model
+
+
+ENGINES: dict[str, Callable[[Case], Step]] = {
+    "plain": plain,
+    "best plain": best_plain,
+    "discreet": discreet,
+    "Opacus": opacus,
+}
+
+
+def error(case: Case) -> float:
+    """The relative error of our clipped sum against a loop over single records."""
+    model, batch = case.model(), case.batch()
+    trained = {p: name for name, p in model.named_parameters() if p.requires_grad}
+    backward = ClippedBackward(model, fused_losses, CLIP, strict=True)
+    got = backward.zeros()
+    backward.add(batch, got)
+    want = {name: torch.zeros_like(total) for name, total in got.items()}
+    for _, grads in each_record(copy.copy(model), batch, losses, trained):
+        norm = float(torch.stack([grad.double().square().sum() for grad in grads]).sum().sqrt())
+        for name, grad in zip(want, grads, strict=True):
+            want[name].add_(grad, alpha=min(1.0, CLIP / norm))
+    apart = sum(float((got[name] - want[name]).double().square().sum()) for name in want)
+    return float((apart / sum(float(total.double().square().sum()) for total in want.values())) ** 0.5)
