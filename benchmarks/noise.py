@@ -3,12 +3,12 @@
     python -m benchmarks.noise
 
 Each source adds noise to the gradient buffers of a GPT-2 class model (6 layers, 384 wide, vocabulary 8192: 13.9 million
-coordinates in 76 buffers). Repetitions are interleaved. Reported are the median wall time and the median processor time:
-on a machine with other work the second is the one to trust, divided by the threads.
+coordinates in 76 buffers). Repetitions are interleaved. Reported are the best wall time and the best processor time: on
+a machine with other work the second is the one to trust, divided by the threads.
 """
 
 import argparse
-import statistics
+import math
 import tempfile
 import time
 from collections.abc import Callable
@@ -71,15 +71,15 @@ def steps(folder: Path) -> dict[str, Callable[[], None]]:
 
 
 def measure(work: dict[str, Callable[[], None]], repetitions: int) -> dict[str, tuple[float, float]]:
-    """Median wall and processor seconds of each."""
-    times: dict[str, list[tuple[float, float]]] = {name: [] for name in work}
-    for repetition in range(repetitions + 1):
+    """The best wall and processor seconds of each."""
+    best = dict.fromkeys(work, (math.inf, math.inf))
+    for _ in range(repetitions + 1):
         for name, run in work.items():
             wall, processor = time.perf_counter(), time.process_time()
             run()
-            if repetition:
-                times[name].append((time.perf_counter() - wall, time.process_time() - processor))
-    return {name: tuple(map(statistics.median, zip(*pairs, strict=True))) for name, pairs in times.items()}  # type: ignore[misc]
+            spent = (time.perf_counter() - wall, time.process_time() - processor)
+            best[name] = (min(best[name][0], spent[0]), min(best[name][1], spent[1]))
+    return best
 
 
 def main() -> None:

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from discreet.errors import InputError, RefusedError, RunError, SettingError
+from discreet.mechanisms.language import mean_loss
 from discreet.mechanisms.recipe import make_recipe
 from discreet.mechanisms.run import Run
 from discreet.mechanisms.train import read_corpus, train, train_recipe
 from discreet.mechanisms.training import Training
+from discreet.models.language import load_model
 from discreet.policy.specs import policy
 from discreet.progress import TrainingBar
 from discreet.text.corpus import Corpus
@@ -79,3 +81,12 @@ def test_an_lstm_learns_what_is_regular_in_the_text(tmp_path, notes, small):
     settings = {**small, "training": {"epochs": 8, "batch_size": 4, "learning_rate": 0.05}}
     run = train(notes, "gold", output=tmp_path / "run", progress=False, **settings)
     assert run.metrics[-1]["valid_loss"] < 0.6 * run.metrics[0]["valid_loss"]
+
+
+def test_a_redacted_run_is_judged_by_its_public_targets_only(tmp_path, notes, small):
+    run = train(notes, "gold", "redacted", output=tmp_path / "run", progress=False, **small)
+    model, encoder = load_model(run.model_folder), Encoder(load_tokenizer(run.model_folder))
+    encoded = encoder.encode_all(policy("gold").secrets_of_all(notes.records("valid")))
+    best = min(row["valid_loss"] for row in run.metrics)
+    assert mean_loss(model, encoded, public_only=True) == pytest.approx(best, rel=1e-5)
+    assert mean_loss(model, encoded) > best + 0.5

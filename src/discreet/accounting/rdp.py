@@ -22,7 +22,7 @@ from discreet.accounting.profile import Profile, check_delta
 
 ORDERS = (*(1 + x / 10 for x in range(1, 100)), *range(12, 64))
 """Orders of the pre-2020 tools whose numbers the papers print."""
-MORE_ORDERS = (1.02, 1.04, 1.06, 1.08, *ORDERS, 128, 256)
+MORE_ORDERS = (*sorted({*ORDERS, *(1 + x / 100 for x in range(2, 100, 2))}), 128, 256)
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class Renyi(Profile):
     divergences: tuple[float, ...]
 
     def delta(self, epsilon: float) -> float:
-        from dp_accounting.rdp import compute_delta
+        from dp_accounting.rdp.rdp_privacy_accountant import compute_delta
 
         return float(compute_delta(self.orders, self.divergences, epsilon)[0])
 
     def epsilon(self, delta: float) -> float:
-        from dp_accounting.rdp import compute_epsilon
+        from dp_accounting.rdp.rdp_privacy_accountant import compute_epsilon
 
         return float(compute_epsilon(self.orders, self.divergences, check_delta(delta))[0])
 

@@ -242,16 +242,15 @@ def _count(phases: dict[str, _Phase], value: dict[str, Any]) -> None:
     phase.draw = draw
 
 
-_REMAINS = re.compile(rb'\{"phase":("(?:[^"\\]|\\.)*"),("begin")?')
+_REMAINS = re.compile(rb'\{"phase":("(?:[^"\\]|\\.)*"),')
 
 
 def _count_remains(phases: dict[str, _Phase], line: bytes) -> None:
     """Counts a line cut short as the next step of its phase, or of all phases if it does not tell.
 
-    The remains of a phase's first line count for nothing: nothing is released before it is whole.
+    The remains of a phase's first line count for nothing: the phase is not known then, and nothing was released in it.
     """
     match = _REMAINS.match(line)
-    names = [str(json.loads(match[1]))] if match else list(phases)
-    for name in names:
-        if name in phases and not (match and match[2]):
+    for name in [json.loads(match[1])] if match else phases:
+        if name in phases:
             phases[name].draws.append(phases[name].draw)

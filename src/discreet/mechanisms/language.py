@@ -64,10 +64,13 @@ def scored(model: nn.Module, encoded: Encoded) -> Iterator[tuple[Batch, Scores]]
         yield batch, score(model, batch["input_ids"], batch["targets"])
 
 
-def mean_loss(model: nn.Module, encoded: Encoded) -> float:
-    """The mean loss over all targets, for validation."""
+def mean_loss(model: nn.Module, encoded: Encoded, *, public_only: bool = False) -> float:
+    """The mean loss over all targets, or over those outside secrets, for validation."""
     total, count = 0.0, 0
     for batch, scores in scored(model, encoded):
-        total += float(scores.loss.double().sum())
-        count += int((batch["targets"] >= 0).sum())
+        chosen = batch["targets"] >= 0
+        if public_only:
+            chosen &= ~batch["secret"]
+        total += float(scores.loss[chosen].double().sum())
+        count += int(chosen.sum())
     return total / max(1, count)

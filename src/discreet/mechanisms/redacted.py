@@ -16,4 +16,4 @@ class Redacted:
     Options = MechanismOptions
 
     def train(self, training: Training, options: MechanismOptions) -> None:
-        training.fit(training.redacted("train"))
+        training.fit(training.redacted("train"), public_only=True)

@@ -43,8 +43,12 @@ class Training:
         )
         return self._filled(encoded, split)
 
-    def fit(self, encoded: Encoded) -> None:
-        """Trains the model plainly on encoded text, validating on the untouched validation split if there is one."""
+    def fit(self, encoded: Encoded, *, public_only: bool = False) -> None:
+        """Trains the model plainly on encoded text, validating on the untouched validation split if there is one.
+
+        With `public_only` the best epoch is the one that predicts public targets best: a model that is shown no secrets
+        gets worse at them for as long as it trains.
+        """
         keep_buffers()
         settings = self.recipe.training
         valid = self.encoded("valid") if "valid" in self.corpus else None
@@ -55,7 +59,7 @@ class Training:
             settings,
             seed=self.recipe.seed,
             folder=self.run.checkpoint_folder,
-            validate=(lambda model: mean_loss(model, valid)) if valid is not None else None,
+            validate=(lambda model: mean_loss(model, valid, public_only=public_only)) if valid is not None else None,
             observer=RunObserver(self.run, self.bar),
         )
 

@@ -174,7 +174,7 @@ def open_records(
     if not path.is_dir():
         name = format or format_of(path)
         if name is None:
-            raise unknown_format(path)
+            raise unknown_format(path, otherwise=", or name its format")
         whole = replace(whole, format=name)
         return RecordFile(whole, (whole,), on_bad)
     if format == "datasets" or (format is None and is_saved(path)):

@@ -73,7 +73,8 @@ class Tape(Listener):
         def receive(saved: tuple[Tensor, ...], grad: Tensor) -> None:
             if self.muted:
                 return
-            own = tuple(self._own(tensor, where) for tensor, where in zip(saved, kept_layouts, strict=True))
+            # detached: pieces that hold on to the graph, which holds on to this tape, would never be freed
+            own = tuple(self._own(tensor.detach(), where) for tensor, where in zip(saved, kept_layouts, strict=True))
             for parameter, piece in report(own, self._own(grad, layout)):
                 self._add(parameter, piece)
 

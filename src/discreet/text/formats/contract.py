@@ -120,12 +120,12 @@ def format_of(path: Path) -> str | None:
     return next((name for name in FORMATS.names() if suffix and suffix in FORMATS[name].suffixes), None)
 
 
-def unknown_format(path: Path) -> InputError:
-    """The error for a file whose extension nobody claims."""
+def unknown_format(path: Path, otherwise: str = "") -> InputError:
+    """The error for a file whose extension nobody claims, and what else there is to do about it."""
     known = ", ".join(suffix for name in FORMATS.names() for suffix in FORMATS[name].suffixes)
     said = f"the extension '{bare_suffix(path)}' is not known" if bare_suffix(path) else "it has no extension"
     packed = ", ".join(COMPRESSIONS)
-    return InputError(f"{path}: {said}; use one of {known} (also with {packed}) or name the format.")
+    return InputError(f"{path}: {said}; use one of {known} (also with {packed}){otherwise}.")
 
 
 class Table(NamedTuple):
