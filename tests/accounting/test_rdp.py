@@ -32,7 +32,7 @@ def test_divergences_with_sampling_agree_with_dp_accounting():
 def test_the_cross_check_is_never_below_the_loss_table(neighbours, rate, steps, noise):
     plan = Plan(rate=rate, steps=steps, noise=noise, neighbours=neighbours)
     check = rdp.cross_check(noise, rate, steps, neighbours == "replace", 1e-6)
-    assert profile_of(plan).epsilon(1e-6) <= check <= 2 * profile_of(plan).epsilon(1e-6)
+    assert profile_of(plan).epsilon(1e-6) <= check <= 3 * profile_of(plan).epsilon(1e-6)
 
 
 def test_a_renyi_profile_inverts_itself():

@@ -1,60 +1,41 @@
-"""Whole models and awkward ones: right, right and slow with a warning, or refused by name; never silently wrong."""
+"""Whole models, awkward layouts and several passes: the sums and norms of a loop over single records."""
 
 import subprocess
 import sys
-import warnings
 from typing import Any
 
 import peft
 import pytest
 import torch
-from tests.engine.oracle import Batch, agrees, clipped_by_loop, relative_error
-from tests.engine.test_layers import (
-    LENGTH,
-    RECORDS,
-    WIDTH,
-    WORDS,
-    causal,
-    causal_fused,
-    floats,
-    gpt2,
-    ids,
-    llama,
-    squares,
-)
 from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import BertConfig, BertForSequenceClassification, RobertaConfig, RobertaForSequenceClassification
 
 from discreet.engine import clipped_sum
 from discreet.engine.clipping.clipped import ClippedBackward
-from discreet.engine.clipping.strategies import Clip, ClipGroups, Normalise
 from discreet.engine.clipping.trust import SlowClipping
 from discreet.engine.output_layer import output_loss
-from discreet.errors import InputError, RefusedError, SettingError
+from tests.engine.oracle import Batch, agrees, clipped_by_loop, relative_error
+from tests.engine.small_models import (
+    LENGTH,
+    RECORDS,
+    WIDTH,
+    WORDS,
+    Calls,
+    causal,
+    causal_fused,
+    floats,
+    gpt2,
+    ids,
+    linear,
+    llama,
+    squares,
+)
 
 
 @pytest.fixture(autouse=True)
 def _seed() -> None:
     torch.manual_seed(0)
-
-
-class Calls(nn.Module):
-    """A model made of a function of its layers."""
-
-    def __init__(self, function, **layers: nn.Module) -> None:
-        super().__init__()
-        self.function = function
-        for name, layer in layers.items():
-            self.add_module(name, layer)
-
-    def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = self.function(self, x)
-        return out
-
-
-def linear(d: int = WIDTH, p: int = WIDTH) -> nn.Linear:
-    return nn.Linear(d, p)
 
 
 # Parameters used in more than one place
@@ -246,144 +227,6 @@ def test_an_activation_in_place_after_a_layer_is_no_trouble() -> None:
     agrees(model, floats(LENGTH, WIDTH), squares)
 
 
-# Models without rules
-
-
-class Scale(nn.Module):
-    """A layer nobody has a rule for."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.scale = nn.Parameter(torch.randn(WIDTH))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.sin(x * self.scale)
-
-
-def test_a_layer_without_a_rule_is_run_again_with_a_warning() -> None:
-    model = nn.Sequential(linear(), Scale(), nn.Conv1d(LENGTH, 3, 2), linear(WIDTH - 1, 2))
-    with pytest.warns(SlowClipping, match=r"no layer rule for 1 \(Scale\), 2 \(Conv1d\)"):
-        agrees(model, floats(LENGTH, WIDTH), squares, strict=False)
-    with pytest.raises(RefusedError, match="Scale"):
-        clipped_sum(model, floats(LENGTH, WIDTH), squares, 1.0, strict=True)
-
-
-def test_a_weight_used_behind_its_layers_back_is_noticed() -> None:
-    model: Any = Calls(lambda m, x: m.a(x) + F.linear(x, m.a.weight.t()), a=linear())
-    with pytest.warns(SlowClipping, match="may be used in some other way"):
-        agrees(model, floats(LENGTH, WIDTH), squares, strict=False)
-    with pytest.raises(RefusedError, match=r"a\.weight"):
-        clipped_sum(model, floats(LENGTH, WIDTH), squares, 1.0, strict=True)
-
-
-def test_a_penalty_on_the_weights_is_noticed() -> None:
-    def loss(model: Any, batch: Batch) -> Any:
-        return squares(model, batch) + model.weight.square().sum()
-
-    with pytest.warns(SlowClipping):
-        agrees(linear(), floats(LENGTH, WIDTH), loss, strict=False)
-
-
-def test_attention_of_torch_is_done_record_by_record() -> None:
-    model = nn.TransformerEncoderLayer(WIDTH, 2, 8, batch_first=True, dropout=0.0)
-    with pytest.warns(SlowClipping):
-        agrees(model, floats(LENGTH, WIDTH), squares, strict=False)
-
-
-def test_a_parameter_outside_of_all_layers_is_noticed() -> None:
-    model: Any = Calls(lambda m, x: m.a(x) * m.factor, a=linear())
-    model.factor = nn.Parameter(torch.tensor(1.5))
-    with pytest.warns(SlowClipping):
-        agrees(model, floats(LENGTH, WIDTH), squares, strict=False)
-
-
-def test_batch_normalisation_is_refused_by_name() -> None:
-    model = nn.Sequential(linear(), nn.BatchNorm1d(LENGTH))
-    with pytest.raises(RefusedError, match="1 is a BatchNorm1d"):
-        clipped_sum(model, floats(LENGTH, WIDTH), squares, 1.0)
-
-
-def test_a_loss_that_averages_over_the_batch_is_refused() -> None:
-    with pytest.raises(RefusedError, match="another record joins the batch"):
-        clipped_sum(linear(), floats(LENGTH, WIDTH), lambda m, b: squares(m, b) / len(b["x"]), 1.0)
-
-
-# Passes that go wrong
-
-
-def test_a_record_that_is_not_a_number_adds_nothing_and_is_counted() -> None:
-    model, batch = gpt2(), ids(7)
-    batch["scale"] = torch.tensor([1.0, float("nan"), 2.0, float("inf")])
-
-    def loss(model: Any, batch: Batch) -> Any:
-        return causal_fused(model, batch) * batch["scale"]
-
-    backward = ClippedBackward(model, loss, 0.5, strict=True)
-    sums = backward.zeros()
-    outcome = backward.add(batch, sums)
-    assert outcome.skipped == 2
-    good = {name: tensor[[0, 2]] for name, tensor in batch.items()}
-    want, norms = clipped_by_loop(model, good, loss, 0.5)
-    assert relative_error(sums, want) < 1e-5
-    torch.testing.assert_close(outcome.norms[[0, 2]], norms, rtol=1e-5, atol=0)
-
-
-def test_a_record_that_is_not_a_number_adds_nothing_on_the_slow_way_either() -> None:
-    batch = floats(LENGTH, WIDTH)
-    batch["x"][2] = float("nan")
-    model: Any = Calls(lambda m, x: m.a(x) + F.linear(x, m.a.weight), a=linear())
-    backward = ClippedBackward(model, squares, 0.5)
-    sums = backward.zeros()
-    with pytest.warns(SlowClipping):
-        outcome = backward.add(batch, sums)
-    assert outcome.skipped == 1
-    assert all(total.isfinite().all() for total in sums.values())
-
-
-def test_the_model_is_left_as_it_was_when_the_loss_fails() -> None:
-    model: Any = Calls(lambda m, x: m.rnn(m.a(x))[0], a=linear(), rnn=nn.LSTM(WIDTH, WIDTH, batch_first=True))
-    calls = 0
-
-    def loss(model: Any, batch: Batch) -> Any:
-        nonlocal calls
-        calls += 1
-        out = squares(model, batch)
-        if calls == 4:  # two surveys, one trial, then the pass itself
-            raise KeyboardInterrupt
-        return out
-
-    with pytest.raises(KeyboardInterrupt):
-        clipped_sum(model, floats(LENGTH, WIDTH), loss, 1.0)
-    assert all(p.requires_grad and p.grad is None for p in model.parameters())
-    assert not any(module._forward_hooks or "forward" in vars(module) for module in model.modules())
-
-
-@pytest.mark.parametrize(
-    ("batch", "loss", "message"),
-    [
-        ({}, squares, "no tensors"),
-        ({"x": torch.tensor(1.0)}, squares, "'x' of the batch"),
-        ({"x": torch.zeros(2, WIDTH), "y": torch.zeros(3)}, squares, "different numbers"),
-        (
-            {"x": torch.zeros(2, 3, WIDTH)},
-            lambda m, b: m(b["x"]).sum(2),
-            r"one number for each of 2 records, not \[2, 3\]",
-        ),
-    ],
-)
-def test_what_is_not_a_batch_of_records_is_named(batch, loss, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        clipped_sum(linear(), batch, loss, 1.0)
-
-
-def test_a_model_without_trainable_parameters_is_refused() -> None:
-    with pytest.raises(SettingError, match="no trainable parameters"):
-        clipped_sum(linear().requires_grad_(False), floats(LENGTH, WIDTH), squares, 1.0)
-
-
-# Passes one after the other
-
-
 def test_physical_batches_add_up_on_buffers_that_hold_noise() -> None:
     model, batch = gpt2(), ids(7)
     backward = ClippedBackward(model, causal, 0.5, strict=True)
@@ -405,16 +248,6 @@ def test_freezing_a_layer_between_passes_is_noticed() -> None:
     assert relative_error(sums, clipped_by_loop(model, batch, causal, 0.5)[0]) < 1e-5
 
 
-def test_a_model_that_changes_its_mind_later_is_refused() -> None:
-    model: Any = Calls(lambda m, x: m.a(x) + (F.linear(x, m.a.weight) if m.late else 0), a=linear())
-    model.late = False
-    backward = ClippedBackward(model, squares, 0.5)
-    backward.add(floats(LENGTH, WIDTH), backward.zeros())
-    model.late = True
-    with pytest.raises(RefusedError, match="After 1 passes"):
-        backward.add(floats(LENGTH, WIDTH), backward.zeros())
-
-
 def test_random_numbers_of_the_pass_are_not_used_up_by_trials() -> None:
     model = nn.Sequential(linear(), nn.Dropout(0.5), linear())
     torch.manual_seed(3)
@@ -429,38 +262,6 @@ def test_random_numbers_of_the_pass_are_not_used_up_by_trials() -> None:
     assert relative_error(second, first) < 1e-6
 
 
-# Strategies
-
-
-def test_one_records_share_never_exceeds_the_sensitivity() -> None:
-    model, batch = gpt2(), ids(7)
-    names = [name for name, _ in model.named_parameters()]
-    groups = ClipGroups({"transformer.wte": 0.3, "": 0.4})
-    for strategy in (Clip(0.5), Normalise(0.5), groups):
-        for record in range(RECORDS):
-            sums, _ = clipped_sum(model, {"x": batch["x"][record : record + 1]}, causal, strategy, strict=True)
-            share = sum(float(sums[name].double().square().sum()) for name in names) ** 0.5
-            assert 0.9 * strategy.sensitivity < share <= strategy.sensitivity
-    assert groups.sensitivity == pytest.approx(0.5)
-
-
-def test_a_parameter_in_no_group_is_named() -> None:
-    with pytest.raises(SettingError, match=r"'lm|'transformer\.wpe"):
-        clipped_sum(gpt2(), ids(7), causal, ClipGroups({"transformer.wte": 1.0}))
-
-
-@pytest.mark.parametrize("clip", [0.0, -1.0, float("inf"), float("nan")])
-def test_a_clip_norm_is_a_positive_number(clip: float) -> None:
-    with pytest.raises(SettingError, match="positive number"):
-        clipped_sum(linear(), floats(LENGTH, WIDTH), squares, clip)
-
-
 def test_the_plan_of_a_run_is_read_without_torch() -> None:
     code = "import sys, discreet.engine; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_nothing_is_warned_about_when_rules_fit() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        clipped_sum(gpt2(), ids(7), causal, 1.0)

@@ -7,36 +7,30 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.engine.oracle import Batch, agrees
 from torch import Tensor, nn
-from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 from transformers.models.llama.modeling_llama import LlamaRMSNorm
 from transformers.pytorch_utils import Conv1D
 
 from discreet.engine.clipping.contract import LAYERS
-from discreet.engine.output_layer import output_loss
-
-WIDTH, LENGTH, RECORDS, WORDS = 6, 5, 4, 11
+from tests.engine.oracle import Batch, agrees
+from tests.engine.small_models import (
+    LENGTH,
+    RECORDS,
+    WIDTH,
+    WORDS,
+    causal,
+    causal_fused,
+    floats,
+    gpt2,
+    ids,
+    llama,
+    squares,
+)
 
 
 @pytest.fixture(autouse=True)
 def _seed() -> None:
     torch.manual_seed(0)
-
-
-def squares(model: nn.Module, batch: Batch) -> Tensor:
-    """A loss with different gradients everywhere."""
-    out: Tensor = model(batch["x"])
-    weights = torch.linspace(-1, 2, out[0].numel()).view(out[0].shape)
-    return (out * weights + 0.3 * out.square()).flatten(1).sum(1)
-
-
-def floats(*shape: int) -> Batch:
-    return {"x": torch.randn(RECORDS, *shape)}
-
-
-def ids(*shape: int, words: int = WORDS) -> Batch:
-    return {"x": torch.randint(words, (RECORDS, *shape))}
 
 
 def randomised(module: nn.Module) -> nn.Module:
@@ -137,32 +131,6 @@ def test_lstms_of_all_shapes_agree(records, length, width, hidden, layers, batch
         return out.square().flatten(1).sum(1) + (h[-1] * c[0]).sum(1)
 
     agrees(lstm, batch, loss)
-
-
-def causal(model: nn.Module, batch: Batch) -> Tensor:
-    logits = model(input_ids=batch["x"]).logits[:, :-1]
-    targets = batch["x"][:, 1:]
-    return nn.functional.cross_entropy(logits.transpose(1, 2), targets, reduction="none").sum(1)
-
-
-def causal_fused(model: Any, batch: Batch) -> Tensor:
-    """The same with the fused output layer, leaving out what `skip` marks."""
-    hidden = model.get_decoder()(input_ids=batch["x"]).last_hidden_state
-    targets = batch["x"][:, 1:].masked_fill(batch["skip"][:, 1:], -100) if "skip" in batch else batch["x"][:, 1:]
-    head = model.get_output_embeddings()
-    return output_loss(hidden[:, :-1], head.weight, head.bias, targets).sum(1)
-
-
-def gpt2(**changes: object) -> GPT2LMHeadModel:
-    settings = {"n_layer": 2, "n_embd": 8, "n_head": 2, "vocab_size": WORDS, "n_positions": 16}
-    off = {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
-    return GPT2LMHeadModel(GPT2Config(**(settings | off | changes))).train()
-
-
-def llama(**changes: object) -> LlamaForCausalLM:
-    settings = {"num_hidden_layers": 2, "hidden_size": 8, "intermediate_size": 12, "num_attention_heads": 2}
-    sizes = {"vocab_size": WORDS, "max_position_embeddings": 16, "attention_bias": True}
-    return LlamaForCausalLM(LlamaConfig(**(settings | sizes | changes))).train()
 
 
 @pytest.mark.parametrize("loss", [causal, causal_fused])

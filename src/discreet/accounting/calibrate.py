@@ -4,7 +4,7 @@
 
 The answer never exceeds the target and is within one in ten thousand of it. Most of the search is on a coarser grid
 of the accountant, which is quick and almost parallel to the fine one; the last steps, and the answer, are on the fine
-grid. Where epsilon is a closed form (`exact`) there is no grid, and the answer is good to nine digits.
+grid. Where epsilon is a closed form (`exact`) there is no grid, and the answer is good to seven digits.
 """
 
 import math
@@ -15,7 +15,7 @@ from discreet.accounting.pld import GRID
 from discreet.errors import SettingError
 
 TOLERANCE = 1e-4
-EXACT = 1e-9
+EXACT = 1e-7
 COARSE = 16 * GRID
 EpsilonAt = Callable[[float, float], float]
 """Epsilon as a function of the open setting and the accountant's finest grid."""

@@ -109,8 +109,8 @@ class Notion(Value):
 
     @property
     def exact(self) -> bool:
-        """Whether the headline is a closed form, which no grid rounds."""
-        return all(plan.sampling == "shuffled" or plan.rate == 1 for _, plan in self.plans())
+        """Whether the headline comes without a loss table, whose grid rounds it."""
+        return all(plan.sampling in ("shuffled", "fixed-size") or plan.rate == 1 for _, plan in self.plans())
 
     @abstractmethod
     def bounds(self) -> tuple[Bound, ...]:

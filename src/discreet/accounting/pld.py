@@ -201,5 +201,7 @@ def _threshold(epsilons: Any, sigma: float, rate: float, adjacency: str) -> Any:
 
 def _unsampled(epsilons: Any, rate: float) -> Any:
     """The loss a step would have without sampling, where with sampling it is epsilon: log((e^epsilon - 1 + q) / q)."""
+    if rate == 1:
+        return epsilons
     with np.errstate(divide="ignore"):
         return epsilons + np.log(rate - (1 - rate) * np.expm1(-epsilons)) - math.log(rate)

@@ -59,11 +59,11 @@ def completed(mechanism: str, setting: Setting) -> Setting:
         if setting.rate is not None or setting.records is None:
             raise SettingError("Give --rate, or --batch together with --records; not both.")
         setting = replace(setting, rate=setting.batch / setting.records)
-    in_epochs = setting.rate is None and (setting.epochs is not None or mechanism == "selective-paper")
+    in_epochs = setting.rate is None and setting.steps is None
     if setting.sampling is None:
         shuffled = mechanism == "selective-paper" and (in_epochs or setting.epochs is not None)
         setting = replace(setting, sampling="shuffled" if shuffled else "poisson")
-    if in_epochs and setting.sampling == "shuffled" and setting.steps is None:
+    if in_epochs and setting.sampling == "shuffled":
         # Without amplification only the number of passes counts, not how they are cut into batches.
         return replace(setting, rate=1.0, steps=setting.epochs, epochs=None)
     if setting.epochs is None:

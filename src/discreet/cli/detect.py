@@ -9,7 +9,18 @@ import typer
 from rich.text import Text
 
 from discreet.cli import app, console
-from discreet.cli.options import DataFile, Encoding, IdField, Json, OnBad, PolicyName, RecordsAre, TextField, TurnsField
+from discreet.cli.options import (
+    DataFile,
+    Encoding,
+    FileFormat,
+    IdField,
+    Json,
+    OnBad,
+    PolicyName,
+    RecordsAre,
+    TextField,
+    TurnsField,
+)
 from discreet.text.records import Record, Secret
 
 COLOURS = ("green", "cyan", "magenta", "yellow", "blue", "red")
@@ -32,6 +43,7 @@ def detect(
     turns_field: TurnsField = "turns",
     records_are: RecordsAre = "line",
     encoding: Encoding = "utf-8",
+    file_format: FileFormat = None,
 ) -> None:
     """Print text with the secrets a policy finds, highlighted by kind (piped: as [[KIND:secret]])."""
     from discreet.policy.specs import policy as make_policy
@@ -40,7 +52,9 @@ def detect(
 
     chosen = make_policy(policy)
     fields = Fields(text=text_field, id=id_field, turns=turns_field)
-    records = open_records(file, fields=fields, records=records_are, encoding=encoding, on_bad=on_bad)
+    records = open_records(
+        file, fields=fields, records=records_are, encoding=encoding, on_bad=on_bad, format=file_format
+    )
     kinds: Counter[str] = Counter()
     shown = 0
     for record, secrets in chosen.secrets_of_all(islice(records, limit)):

@@ -6,7 +6,18 @@ import typer
 from rich.table import Table
 
 from discreet.cli import app, console
-from discreet.cli.options import DataFile, Encoding, IdField, Json, OnBad, PolicyName, RecordsAre, TextField, TurnsField
+from discreet.cli.options import (
+    DataFile,
+    Encoding,
+    FileFormat,
+    IdField,
+    Json,
+    OnBad,
+    PolicyName,
+    RecordsAre,
+    TextField,
+    TurnsField,
+)
 
 if TYPE_CHECKING:
     from discreet.policy.measure import Interval, Measure
@@ -30,6 +41,7 @@ def measure(
     turns_field: TurnsField = "turns",
     records_are: RecordsAre = "line",
     encoding: Encoding = "utf-8",
+    file_format: FileFormat = None,
 ) -> None:
     """Score a policy against the secrets that a file marks: precision, recall and F1 with 95 % intervals."""
     from discreet.policy.measure import measure as measure_policy
@@ -39,7 +51,9 @@ def measure(
 
     chosen = make_policy(policy)
     fields = Fields(text=text_field, id=id_field, turns=turns_field)
-    records = open_records(file, fields=fields, records=records_are, encoding=encoding, on_bad=on_bad)
+    records = open_records(
+        file, fields=fields, records=records_are, encoding=encoding, on_bad=on_bad, format=file_format
+    )
     walk = console.track_file(records, file, "measuring")
     result = measure_policy(walk, chosen, misses=WORST if show_secrets else 0, seed=seed)
     skipped = sum(records.skipped.values())

@@ -21,4 +21,7 @@ TurnsField = Annotated[str, typer.Option(help="The field that holds a dialog's t
 RecordsAre = Annotated[
     str, typer.Option("--records", help="For .txt: a record is a 'line', a 'paragraph' or a 'file'.")
 ]
+FileFormat = Annotated[
+    str | None, typer.Option("--format", help="The format of files whose extension does not say it (see docs/data.md).")
+]
 Encoding = Annotated[str, typer.Option(help="The encoding of the file.")]

@@ -8,6 +8,7 @@ from discreet.cli import app, console
 from discreet.cli.options import (
     DataFile,
     Encoding,
+    FileFormat,
     IdField,
     Json,
     OnBad,
@@ -34,6 +35,7 @@ def redact(
     turns_field: TurnsField = "turns",
     records_are: RecordsAre = "line",
     encoding: Encoding = "utf-8",
+    file_format: FileFormat = None,
 ) -> None:
     """Write a copy of a file with the secrets a policy finds replaced; all other fields are kept as they are."""
     from discreet.policy.specs import policy as make_policy
@@ -45,7 +47,9 @@ def redact(
     chosen = make_policy(policy)
     redaction = Redaction(style=style, mask=mask, on_literal=on_literal)
     fields = Fields(text=text_field, id=id_field, turns=turns_field)
-    records = open_records(file, fields=fields, records=records_are, encoding=encoding, on_bad=on_bad)
+    records = open_records(
+        file, fields=fields, records=records_are, encoding=encoding, on_bad=on_bad, format=file_format
+    )
     tally = Tally()
     redacted = redact_all(console.track_file(records, file, "redacting"), chosen, redaction, tally)
     write(output, redacted, fields=fields, like=records)

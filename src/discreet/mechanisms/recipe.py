@@ -60,6 +60,8 @@ class DataSettings(Settings):
     """The name of a public corpus (see `discreet corpora`) whose layout the folder at `path` has."""
     records: Literal["line", "paragraph", "file"] = "line"
     fields: FieldSettings = FieldSettings()
+    format: str | None = None
+    """The format of files whose extension does not say it."""
     encoding: str = "utf-8"
     on_bad: Literal["stop", "skip"] = "stop"
     divide: DivideSettings = DivideSettings()

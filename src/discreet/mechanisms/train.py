@@ -88,6 +88,7 @@ def read_corpus(data: DataSettings | None) -> Corpus:
             fields=data.fields.fields(),
             records=data.records,
             encoding=data.encoding,
+            format=data.format,
             on_bad=data.on_bad,
         )
     if set(corpus.splits) == {"train"}:
