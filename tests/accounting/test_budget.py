@@ -49,13 +49,13 @@ def test_whatever_is_left_open_is_solved_for(mechanism, open_setting):
     "known",
     [
         {"sampling": "shuffled", "epochs": 3, "neighbours": "replace"},
-        {"sampling": "fixed-size", "rate": 0.01, "steps": 50, "neighbours": "replace"},
-        {"sampling": "truncated-poisson", "rate": 0.01, "steps": 50, "records": 1000, "max_batch": 30},
+        {"sampling": "fixed-size", "rate": 0.01, "noise": 20.0, "neighbours": "replace"},
+        {"sampling": "truncated-poisson", "rate": 0.01, "noise": 6.0, "records": 100, "max_batch": 9},
     ],
 )
 def test_other_samplers_are_calibrated_as_themselves(known):
-    answer = budget("dp-sgd", Setting(epsilon=1.0, delta=1e-6, **known))
-    assert 1.0 - 1e-3 <= answer.notion.epsilon <= 1.0
+    answer = budget("dp-sgd", Setting(epsilon=0.3, delta=1e-6, **known))
+    assert 0.3 * (1 - 1e-3) <= answer.notion.epsilon <= 0.3
 
 
 def test_a_solved_rate_is_a_whole_batch_where_the_records_are_counted():
@@ -96,9 +96,7 @@ def test_a_state_carry_of_formula_b():
 
 
 def test_jft_takes_a_phase_one_of_its_own():
-    setting = Setting(
-        rate=0.02, steps=100, noise=2.0, delta=1e-5, phase1_noise=1.0, phase1_rate=0.01, phase1_steps=10
-    )
+    setting = Setting(rate=0.02, steps=100, noise=2.0, delta=1e-5, phase1_noise=1.0, phase1_rate=0.01, phase1_steps=10)
     first = budget("jft", setting).notion.plans()[0][1]
     assert (first.noise, first.rate, first.steps) == (1.0, 0.01, 10)
     assert len(budget("jft", BASE).notion.plans()) == 1
@@ -148,7 +146,7 @@ def test_what_is_missing_is_said(mechanism, setting, said):
 
 def test_a_target_that_no_noise_reaches_is_said_so():
     setting = Setting(epochs=10, epsilon=0.5, delta=1e-5, state_noise=0.5)  # the states alone cost more
-    with pytest.raises(SettingError, match="No noise reaches epsilon 0.5"):
+    with pytest.raises(SettingError, match=r"No noise reaches epsilon 0\.5"):
         budget("selective-paper", setting)
 
 

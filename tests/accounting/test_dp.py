@@ -61,7 +61,7 @@ def test_assumptions_are_claimed_until_the_code_says_it_has_checked_them():
     status = {item.name: item.status for item in guarantee.assumptions}
     assert status["sampling"] == status["clipping"] == "checked by code"
     assert status["choices"] == "claimed by the user"
-    with pytest.raises(SettingError, match="'samplin' is no assumption .* did you mean 'sampling'"):
+    with pytest.raises(SettingError, match=r"'samplin' is no assumption .* did you mean 'sampling'"):
         DifferentialPrivacy(phases=(PLAN,), delta=1e-6, checked=("samplin",)).guarantee()
 
 

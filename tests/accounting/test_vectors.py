@@ -105,12 +105,12 @@ def test_renyi_cross_checks(v):
     assert bound <= reference["own_RDP_quadrature_REPLACE_ONE(upper)"] * 1.001
 
 
-@pytest.mark.parametrize("v", section("1c_calibration", "vectors"), ids=lambda v: f"{v.get('id')}-{v.get('target_eps')}")
+@pytest.mark.parametrize(
+    "v", section("1c_calibration", "vectors"), ids=lambda v: f"{v.get('id')}-{v.get('target_eps')}"
+)
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_noise_for_a_target(v, neighbours):
-    setting = Setting(
-        rate=v["q"], steps=v["T"], delta=v["delta"], epsilon=v["target_eps"], neighbours=neighbours
-    )
+    setting = Setting(rate=v["q"], steps=v["T"], delta=v["delta"], epsilon=v["target_eps"], neighbours=neighbours)
     answer = budget("dp-sgd", setting).notion
     expected = v["sigma_PLD_addremove" if neighbours == "add-remove" else "sigma_PLD_REPLACE_ONE"]
     assert answer.noise == pytest.approx(expected, rel=2e-3)
@@ -290,9 +290,7 @@ def test_theorem_8():
     found = theorem_8_2(v["eps"], v["delta"], v["m"], v["k_missed"] / v["m"])
     assert found == (printed(v["group_eps"]), printed(v["group_delta<="]))
     v = SECTIONS["4_crt"]["theorem8_3"]
-    notion = Confidentiality(
-        claimed=v["eps"], miss=v["gamma"], delta=v["delta"], conservative_miss=v["delta2"]
-    )
+    notion = Confidentiality(claimed=v["eps"], miss=v["gamma"], delta=v["delta"], conservative_miss=v["delta2"])
     assert notion.epsilon_bayesian == printed(v["eps_bayes"])
     assert notion.delta_bayesian == printed(v["delta_bayes"])
     assert upper_limit(0, 200) == printed(v["delta2_supported_by_0_misses_of_200(one-sided95)"])

@@ -198,6 +198,9 @@ def test_bfloat16_autocast_is_right_to_bfloat16(loss) -> None:
     torch.testing.assert_close(got_norms, norms, rtol=0.03, atol=0)
     assert relative_error(got, want) < 0.05
     assert all(total.dtype == torch.float32 for total in got.values())
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        around, _ = clipped_sum(model, batch, loss, 0.5, strict=True)
+    assert relative_error(around, got) < 1e-5
 
 
 def test_an_lstm_language_model_agrees_time_first_and_with_ignored_targets() -> None:

@@ -70,15 +70,21 @@ def fixed_size(sigma: float, rate: float, steps: int) -> Renyi:
 
     Replacing a drawn unit moves the sum by two clip norms, and dp-accounting does not double it: sigma is halved here.
     """
+    orders, divergences = _fixed_size_step(sigma / 2, rate)
+    return Renyi(orders, tuple(steps * divergence for divergence in divergences))
+
+
+@lru_cache(maxsize=64)
+def _fixed_size_step(sigma: float, rate: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
     import dp_accounting
 
     whole = 10**9
     step = dp_accounting.SampledWithoutReplacementDpEvent(
-        whole, math.ceil(rate * whole - 1e-3), dp_accounting.GaussianDpEvent(sigma / 2)
+        whole, math.ceil(rate * whole - 1e-3), dp_accounting.GaussianDpEvent(sigma)
     )
     accountant = dp_accounting.rdp.RdpAccountant(neighboring_relation=dp_accounting.NeighboringRelation.REPLACE_ONE)
-    accountant.compose(step, steps)
-    return Renyi(tuple(map(float, accountant.orders)), tuple(map(float, accountant.rdp)))
+    accountant.compose(step)
+    return tuple(map(float, accountant.orders)), tuple(map(float, accountant.rdp))
 
 
 @lru_cache(maxsize=64)

@@ -128,9 +128,7 @@ def fit(
             rate *= factor(settings.schedule, progress.step, steps, settings.warmup)
             for group in optimizer.param_groups:
                 group["lr"] = rate
-            torch.manual_seed(
-                _step_seed(seed, progress.step)
-            )  # dropout of a step does not depend on how it was reached
+            torch.manual_seed(step_seed(seed, progress.step))  # dropout of a step does not depend on how it was reached
             value, count = _update(model, batch, loss, optimizer, settings.gradient_clip, precision)
             if not math.isfinite(value):
                 raise DiscreetError(f"The loss is not a number at step {progress.step}; lower training.learning_rate.")
@@ -205,5 +203,6 @@ def _end_epoch(
     progress.within, progress.loss_sum, progress.targets, progress.seconds = 0, 0.0, 0, 0.0
 
 
-def _step_seed(seed: int, step: int) -> int:
+def step_seed(seed: int, step: int) -> int:
+    """What the dropout of a step is drawn from."""
     return (seed * 1_000_003 + step) % 2**63

@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from discreet.engine.clipping.contract import NoRule
 from discreet.engine.clipping.costs import Costs
 from discreet.engine.clipping.fallback import Loss, each_record
-from discreet.engine.clipping.products import wide
+from discreet.engine.clipping.products import full_precision, wide
 from discreet.engine.clipping.strategies import Clip, Strategy
 from discreet.engine.clipping.tape import Tape
 from discreet.engine.clipping.trial import one_per_record
@@ -100,9 +100,10 @@ class ClippedBackward:
             losses = one_per_record(self._loss(self._model, dict(batch)), tape.records)
             if losses.requires_grad:
                 torch.autograd.backward(losses.sum())
-        with torch.no_grad():
+        with torch.no_grad(), full_precision(losses.device):
             squares = tape.squares().clamp_min(0)
-            self._trust.doubt(known, batch, squares)
+        self._trust.doubt(known, batch, squares)
+        with torch.no_grad(), full_precision(losses.device):
             factors, skipped = self._factors(squares, list(trained.values()))
             if skipped.any():
                 tape.drop(skipped)

@@ -9,6 +9,11 @@ def wide(tensor: Tensor) -> Tensor:
     return tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor
 
 
+def full_precision(device: torch.device) -> torch.autocast:
+    """Within, products are taken in the precision of their tensors even where autocast is on."""
+    return torch.autocast(device.type, enabled=False)
+
+
 def gram_squares(rows: Tensor, columns: Tensor, blocks: int) -> Tensor:
     """|rows^T columns|^2 for each record as the sum of (rows rows^T) * (columns columns^T).
 

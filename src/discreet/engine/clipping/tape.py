@@ -25,6 +25,7 @@ from discreet.engine.clipping.costs import Costs
 from discreet.engine.clipping.joined import join, squares_of
 from discreet.engine.clipping.layout import Layout, Layouts, records_first, spread
 from discreet.engine.clipping.pieces import Piece
+from discreet.engine.clipping.products import full_precision
 
 TOLERANCE, HALF_TOLERANCE = 1e-3, 5e-2
 
@@ -75,8 +76,9 @@ class Tape(Listener):
                 return
             # detached: pieces that hold on to the graph, which holds on to this tape, would never be freed
             own = tuple(self._own(tensor.detach(), where) for tensor, where in zip(saved, kept_layouts, strict=True))
-            for parameter, piece in report(own, self._own(grad, layout)):
-                self._add(parameter, piece)
+            with full_precision(grad.device):
+                for parameter, piece in report(own, self._own(grad, layout)):
+                    self._add(parameter, piece)
 
         watched: Tensor = _Watch.apply(self.anchor, output, receive, *kept)  # type: ignore[no-untyped-call]
         return watched

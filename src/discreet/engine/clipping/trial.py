@@ -26,6 +26,7 @@ from discreet.engine.clipping.costs import Costs
 from discreet.engine.clipping.coverage import Coverage
 from discreet.engine.clipping.fallback import Loss, gradients
 from discreet.engine.clipping.layout import Layout, Layouts, infer, some_records
+from discreet.engine.clipping.products import full_precision
 from discreet.engine.clipping.tape import TOLERANCE, Tape, tolerance_of
 from discreet.errors import InputError, RefusedError
 
@@ -59,7 +60,7 @@ def survey(coverage: Coverage, batch: Mapping[str, Tensor], loss: Loss) -> dict[
     """The layouts at each place, or `NoRule`; refuses a loss whose records are not independent."""
     records = len(next(iter(batch.values())))
     surveys, losses = [], []
-    with _evaluating(coverage.model), torch.no_grad(), torch.random.fork_rng():
+    with _evaluating(coverage.model), torch.no_grad(), _leaving_no_trace():
         for count in (2, 3):
             surveys.append(Survey(coverage.trained))
             with coverage.watched_by(surveys[-1], frozen=False):
@@ -97,14 +98,16 @@ def trial(coverage: Coverage, batch: Mapping[str, Tensor], layouts: Layouts, los
     tape = Tape(coverage.trained, batch, layouts, costs)
     parameters = list(coverage.trained)
     believed: set[str] = set()
-    with torch.enable_grad(), torch.random.fork_rng(), coverage.watched_by(tape, frozen=False):
+    with torch.enable_grad(), _leaving_no_trace(), coverage.watched_by(tape, frozen=False):
         losses = one_per_record(loss(coverage.model, dict(batch)), tape.records)
         gradients(losses.sum(), parameters, again=True)
         tape.muted = True
-        norms = tape.squares().clamp_min(0).sqrt()
+        with full_precision(losses.device):
+            norms = tape.squares().clamp_min(0).sqrt()
+            tape.drop(~norms.sum(0).isfinite())
         for record in range(tape.records):
             truth = gradients(losses[record], parameters, again=True)
-            with torch.no_grad():
+            with torch.no_grad(), full_precision(losses.device):
                 believed |= _compare(tape, record, truth, norms[:, record].tolist())
     for parameter, name in coverage.trained.items():
         if not tape.used[parameter] and not coverage.speaks_for(parameter):
@@ -119,17 +122,29 @@ def _compare(tape: Tape, record: int, truth: list[Tensor], norms: list[float]) -
     if not math.isfinite(whole):
         return set()
     totals = {name: torch.zeros_like(grad) for name, grad in zip(tape.trained.values(), truth, strict=True)}
-    chosen = torch.zeros(len(totals), tape.records)
+    chosen = truth[0].new_zeros(len(totals), tape.records)
     chosen[:, record] = 1
     tape.add_to(totals, chosen)
     believed = set()
     for name, grad, size, norm in zip(totals, truth, sizes, norms, strict=True):
-        error = max(abs(norm - size), float(torch.linalg.vector_norm(totals[name] - grad)))
-        if error > tape.tolerance * (size + NEGLIGIBLE * whole):
+        error = abs(norm - size) + float(torch.linalg.vector_norm(totals[name] - grad))
+        if not error <= tape.tolerance * (size + NEGLIGIBLE * whole):
             raise NoRule(f"the rule for {name} does not give what autograd gives; it may be used in some other way")
         if size > NEGLIGIBLE * whole:
             believed.add(name)
     return believed
+
+
+@contextmanager
+def _leaving_no_trace() -> Iterator[None]:
+    """Within, random numbers are drawn from a copy of the generator, and autocast does not remember its casts.
+
+    It would hand out weights cast without gradients to a pass that needs them.
+    """
+    torch.clear_autocast_cache()
+    with torch.random.fork_rng():
+        yield
+    torch.clear_autocast_cache()
 
 
 @contextmanager

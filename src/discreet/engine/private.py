@@ -1,0 +1,217 @@
+"""One private step, and the loop that makes a plan's worth of them.
+
+    step = PrivateStep(model, optimizer, loss, plan, randomness, ledger)
+    for number in range(ledger.resume_step(plan, done), plan.steps):
+        step(number, source.batches(sampler.draw(number)))
+
+A step is: clip each unit's gradient and add up, in as many physical batches as it takes; write the step into the
+ledger; add the noise, once; divide by the *expected* batch; let the optimizer have it. Nothing of the data reaches the
+model by another way, so whatever the optimizer does with the gradient is post-processing.
+
+What could go wrong, and what is done about it (each has a test):
+
+- The batch is empty: noise is added all the same, or its absence would show who was not drawn.
+- A unit's gradient is not a number: it adds nothing and is counted.
+- The process dies: the ledger's line is on disk before the update is applied, so a crash can only over-count.
+- The disk is full: the ledger raises and the update is not applied.
+- Dividing by the drawn size would leak it: the divisor is the plan's expected batch.
+
+The losses and norms a step reports are *not* private. They go to the progress bar and nowhere else.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import nn
+
+from discreet.engine import checkpoint
+from discreet.engine.clipping.clipped import ClippedBackward
+from discreet.engine.clipping.fallback import Loss as UnitLoss
+from discreet.engine.clipping.strategies import Clip, ClipGroups, Normalise, Strategy
+from discreet.engine.ledger import PHASE, Ledger
+from discreet.engine.noise import noise_of
+from discreet.engine.plain import Batch, make_optimizer, step_seed
+from discreet.engine.plan import Plan
+from discreet.engine.precision import autocast, resolve
+from discreet.engine.random_bits import Randomness
+from discreet.engine.sampling import Draw, Sampler
+from discreet.engine.schedule import factor
+from discreet.engine.settings import TrainingSettings
+from discreet.errors import SettingError
+
+
+class PrivateSource(Protocol):
+    """Where the physical batches of a drawn batch come from; each row along dimension 0 is one unit, whole."""
+
+    def batches(self, draw: Draw) -> Iterable[Batch]: ...
+
+
+class StepReport(NamedTuple):
+    """What an observer hears after a step. Not private: for the person at the terminal only."""
+
+    step: int
+    steps: int
+    units: int
+    loss: float
+    clipped: float
+    """Share of the units whose gradient was longer than the clip norm."""
+    skipped: int
+    """Units left out because their gradient was not a number."""
+    learning_rate: float
+
+
+class PrivateObserver(Protocol):
+    def private_step(self, report: StepReport) -> None: ...
+
+    def validated(self, step: int, loss: float) -> None: ...
+
+
+def strategy_of(plan: Plan, *, normalise: bool = False) -> Strategy:
+    """How the plan clips."""
+    if plan.groups:
+        return ClipGroups(dict(plan.groups))
+    return Normalise(plan.clip) if normalise else Clip(plan.clip)
+
+
+class PrivateStep:
+    """Makes noisy, clipped updates and pays for each before it is applied."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        loss: UnitLoss,
+        plan: Plan,
+        randomness: Randomness,
+        ledger: Ledger,
+        *,
+        phase: str = PHASE,
+        strategy: Strategy | None = None,
+        precision: str = "float32",
+        strict: bool = False,
+    ) -> None:
+        self.plan, self.noise, self.precision = plan, noise_of(randomness), precision
+        self._model, self._optimizer, self._ledger, self._phase = model, optimizer, ledger, phase
+        strategy = strategy or strategy_of(plan)
+        if strategy.sensitivity > plan.clip * (1 + 1e-9):  # the noise is scaled to the plan's clip
+            raise SettingError(
+                f"The clipping lets a unit change the sum by {strategy.sensitivity:g}, the plan allows {plan.clip:g}."
+            )
+        self._backward = ClippedBackward(model, loss, strategy, strict=strict)
+        self._check_optimizer()
+        self._sums = self._backward.zeros()
+        ledger.begin(plan, draw=randomness.draw, phase=phase)
+
+    def __call__(self, step: int, batches: Iterable[Batch]) -> StepReport:
+        """One logical step over the physical batches of the drawn units."""
+        sums = self._sums
+        torch._foreach_zero_(list(sums.values()))
+        self.noise.draw_ahead([total.shape for total in sums.values()])
+        units = clipped = skipped = 0
+        losses = 0.0
+        for batch in batches:
+            with autocast(self.precision):
+                outcome = self._backward.add(batch, sums)
+            units += len(outcome.norms)
+            clipped += int((outcome.norms > self.plan.clip).sum())
+            skipped += outcome.skipped
+            losses += float(outcome.losses.double().sum())
+        self._ledger.spend(self.plan, step, phase=self._phase)
+        self.noise.add_(list(sums.values()), self.plan.noise_std)
+        self._apply()
+        rate = float(self._optimizer.param_groups[0]["lr"])
+        return StepReport(step, self.plan.steps, units, losses / max(1, units), clipped / max(1, units), skipped, rate)
+
+    def _apply(self) -> None:
+        """The noisy sum over the expected batch becomes the gradient of an ordinary optimizer."""
+        torch._foreach_div_(list(self._sums.values()), self.plan.expected_batch)
+        for name, parameter in self._model.named_parameters():
+            if parameter.requires_grad:
+                parameter.grad = self._sums[name].to(parameter.dtype)
+        self._optimizer.step()
+        for parameter in self._model.parameters():
+            parameter.grad = None
+
+    def _check_optimizer(self) -> None:
+        """A parameter that only one of model and optimizer trains is a mistake."""
+        trained = {p for p in self._model.parameters() if p.requires_grad}
+        known = {p for group in self._optimizer.param_groups for p in group["params"]}
+        if trained != known:
+            raise SettingError(
+                "The optimizer and the model do not train the same parameters; make the optimizer from "
+                "[p for p in model.parameters() if p.requires_grad]."
+            )
+
+
+@dataclass
+class PrivateProgress:
+    """How far a private phase has come: all that a checkpoint needs besides weights and optimizer."""
+
+    step: int = 0
+    skipped: int = 0
+    noise: dict[str, Any] = field(default_factory=dict)
+
+
+def fit_privately(
+    model: nn.Module,
+    source: PrivateSource,
+    sampler: Sampler,
+    loss: UnitLoss,
+    settings: TrainingSettings,
+    plan: Plan,
+    randomness: Randomness,
+    *,
+    ledger: Ledger,
+    folder: Path,
+    observer: PrivateObserver,
+    phase: str = PHASE,
+    strategy: Strategy | None = None,
+    validate: Callable[[nn.Module], float] | None = None,
+) -> PrivateProgress:
+    """Runs a plan to its end, or goes on from the checkpoint in `folder` as the ledger allows.
+
+    The weights are those after the last step: choosing among steps by a validation loss would be a choice made on data.
+    `validate` is for watching, on data that is declared public.
+    """
+    optimizer = make_optimizer(model, settings)
+    step = PrivateStep(
+        model,
+        optimizer,
+        loss,
+        plan,
+        randomness,
+        ledger,
+        phase=phase,
+        strategy=strategy,
+        precision=resolve(settings.precision),
+    )
+    stored = checkpoint.load_checkpoint(folder, model, optimizer)
+    progress = PrivateProgress(**stored) if stored else PrivateProgress()
+    if stored:
+        step.noise.restore(progress.noise)
+    progress.step = ledger.resume_step(plan, progress.step, phase=phase)
+    saved = time.monotonic()
+    while progress.step < plan.steps:
+        number = progress.step
+        rate = settings.learning_rate * factor(settings.schedule, number, plan.steps, settings.warmup)
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        model.train()
+        torch.manual_seed(step_seed(randomness.seed, number))
+        report = step(number, source.batches(sampler.draw(number)))
+        progress.step += 1
+        progress.skipped += report.skipped
+        observer.private_step(report)
+        if progress.step % plan.steps_per_epoch == 0 and validate is not None:
+            model.eval()
+            observer.validated(progress.step, validate(model))
+        if time.monotonic() - saved >= settings.checkpoint_seconds or progress.step == plan.steps:
+            progress.noise = step.noise.state()
+            checkpoint.save_checkpoint(folder, model, optimizer, asdict(progress))
+            saved = time.monotonic()
+    model.eval()
+    return progress
