@@ -1,6 +1,7 @@
 """The planner: accounts, solves for what is left open, and says what is missing."""
 
 import math
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,7 @@ def test_every_mechanism_answers_with_the_shared_keys(mechanism):
 )
 def test_whatever_is_left_open_is_solved_for(mechanism, open_setting):
     noise = 50.0 if mechanism == "selective-paper" else 8.0
-    known = {"rate": 0.02, "steps": 60, "noise": noise} | {open_setting: None}
+    known: dict[str, Any] = {"rate": 0.02, "steps": 60, "noise": noise} | {open_setting: None}
     answer = budget(mechanism, Setting(epsilon=0.5, delta=1e-5, segments=2, **known))
     assert answer.solved == open_setting
     assert answer.notion.epsilon <= 0.5
@@ -67,7 +68,8 @@ def test_a_solved_rate_is_a_whole_batch_where_the_records_are_counted():
 def test_batches_epochs_and_the_rule_for_delta():
     answer = budget("dp-sgd", Setting(batch=50, records=5000, epochs=2, noise=1.5)).notion
     plan = answer.plans()[0][1]
-    assert (plan.rate, plan.steps, answer.delta) == (0.01, 200, pytest.approx(2e-5))
+    assert (plan.rate, plan.steps) == (0.01, 200)
+    assert answer.delta == pytest.approx(2e-5)
     assert answer.guarantee().warnings == ()
 
 
@@ -174,7 +176,7 @@ def test_calibration_of_a_curve_with_a_jump_stays_on_the_safe_side():
 
 def test_all_mechanisms_side_by_side(tmp_path):
     comparison = compare(Setting(rate=0.02, steps=100, noise=4.0, delta=1e-5, segments=2, miss=0.1))
-    found = {row.name: row.epsilon for row in comparison.rows}
+    found: dict[str, Any] = {row.name: row.epsilon for row in comparison.rows}
     assert found["dp-sgd, add-remove"] < found["dp-sgd, replace"] < found["selective"] < found["selective-paper"]
     assert found["jft, missed"] is None
     assert found["crt, Bayesian"] < found["crt"] == found["dp-sgd, replace"]
@@ -189,7 +191,7 @@ def test_all_mechanisms_side_by_side(tmp_path):
 
 def test_side_by_side_with_the_noise_each_needs():
     comparison = compare(Setting(rate=0.1, steps=50, epsilon=1.0, delta=1e-5, segments=4, missed=2, checked=100))
-    noises = {row.name: row.noise for row in comparison.rows}
+    noises: dict[str, Any] = {row.name: row.noise for row in comparison.rows}
     assert noises["selective"] == pytest.approx(2 * noises["crt"])
     for row in comparison.rows:
         if row.name not in ("jft, missed", "jft, average", "crt, Bayesian"):

@@ -12,7 +12,7 @@ from discreet.errors import SettingError
 
 def test_a_group_sums_a_geometric_series():
     assert group_delta(0.5, 1e-6, 4) == pytest.approx(1e-6 * sum(math.exp(0.5 * i) for i in range(4)))
-    assert group(2.0, 1e-5, 1) == (2.0, pytest.approx(1e-5))
+    assert group(2.0, 1e-5, 1) == pytest.approx((2.0, 1e-5))
     assert group_delta(0.0, 1e-5, 7) == pytest.approx(7e-5)
     assert group_delta(3.0, 0.0, 7) == 0.0
 

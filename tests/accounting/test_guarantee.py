@@ -19,7 +19,12 @@ from discreet.errors import RunError, UnknownNameError
 
 PLAN = Plan(rate=0.02, steps=100, noise=1.5, neighbours="replace", population=5000)
 GROUPED = Plan(
-    rate=0.02, steps=50, noise=1.5, neighbours="add-remove", clip=clip_of({"a": 1, "b": 2}), groups={"a": 1, "b": 2}
+    rate=0.02,
+    steps=50,
+    noise=1.5,
+    neighbours="add-remove",
+    clip=clip_of((("a", 1), ("b", 2))),
+    groups=(("a", 1), ("b", 2)),
 )
 NOTIONS = [
     DifferentialPrivacy(phases=(GROUPED,), delta=1e-5, group=2),

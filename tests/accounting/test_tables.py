@@ -79,16 +79,16 @@ def test_jft():
 
 
 def test_intervals_amplification_and_groups():
-    assert clopper_pearson(0, 200) == (0.0, pytest.approx(0.018275, abs=1e-6))
-    assert clopper_pearson(12, 2000) == (pytest.approx(0.003104, abs=1e-6), pytest.approx(0.010457, abs=1e-6))
+    assert clopper_pearson(0, 200) == pytest.approx((0.0, 0.018275), abs=1e-6)
+    assert clopper_pearson(12, 2000) == pytest.approx((0.003104, 0.010457), abs=1e-6)
     assert amplified(1.0, 0.1) == pytest.approx(0.15857, abs=1e-5)
-    assert group(1.0, 1e-5, 3) == (3.0, pytest.approx(1.11e-4, rel=1e-3))
+    assert group(1.0, 1e-5, 3) == pytest.approx((3.0, 1.11e-4), rel=1e-3)
 
 
 def test_metric_noise():
     found = radius(300, 10.0)
-    assert (found.mean, found.variance) == (pytest.approx(30), pytest.approx(3))
-    assert (found.low, found.high) == (pytest.approx(26.118, abs=1e-3), pytest.approx(34.176, abs=1e-3))
+    assert (found.mean, found.variance) == pytest.approx((30, 3))
+    assert (found.low, found.high) == pytest.approx((26.118, 34.176), abs=1e-3)
 
 
 def test_audits():

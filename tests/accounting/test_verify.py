@@ -8,6 +8,7 @@ from discreet.accounting.dp import DifferentialPrivacy
 from discreet.accounting.jft import JustFineTuneTwice
 from discreet.accounting.none import NoGuarantee
 from discreet.accounting.verify import verify
+from discreet.engine.ledger import Ledger
 from discreet.engine.plan import Plan
 from discreet.errors import RunError
 from discreet.files import write_json
@@ -15,17 +16,23 @@ from discreet.files import write_json
 PLAN = Plan(rate=0.05, steps=40, noise=2.0, neighbours="replace")
 
 
-def make_run(folder, notion, ledger, torn=""):
+def make_run(folder, notion, phases, remains=b""):
+    """A run folder as the engine leaves it: `phases` maps names to plans and numbers of spent steps."""
     folder.mkdir(exist_ok=True)
     notion.guarantee().write(folder / "privacy.json")
-    lines = [json.dumps({"plan": plan.fingerprint(), "step": step}) for plan, step in ledger]
-    (folder / "ledger.jsonl").write_text("".join(line + "\n" for line in lines) + torn)
+    with Ledger(folder / "ledger.jsonl") as ledger:
+        for phase, (plan, steps) in phases.items():
+            ledger.begin(plan, draw=None, phase=phase)
+            for step in range(steps):
+                ledger.spend(plan, step, phase=phase)
+    with (folder / "ledger.jsonl").open("ab") as file:
+        file.write(remains)
     return folder
 
 
 @pytest.fixture
 def run(tmp_path):
-    return make_run(tmp_path / "run", DifferentialPrivacy(phases=(PLAN,), delta=1e-6), [(PLAN, n) for n in range(40)])
+    return make_run(tmp_path / "run", DifferentialPrivacy(phases=(PLAN,), delta=1e-6), {"train": (PLAN, 40)})
 
 
 def problems(run):
@@ -41,10 +48,11 @@ def test_an_intact_run_has_no_problem(run):
     assert problems(run) == []
 
 
-def test_a_run_that_stopped_early_or_was_torn_within_its_plan_is_sound(tmp_path):
+def test_a_run_that_stopped_early_or_was_cut_short_within_its_plan_is_sound(tmp_path):
     notion = DifferentialPrivacy(phases=(PLAN,), delta=1e-6)
-    short = make_run(tmp_path / "run", notion, [(PLAN, n) for n in range(20)], torn='{"plan": "')
+    short = make_run(tmp_path / "run", notion, {"train": (PLAN, 20)}, remains=b'{"phase":"train","pl')
     assert problems(short) == []
+    assert any("21 of 40 steps" in check.what for check in verify(short))
 
 
 @pytest.mark.parametrize(
@@ -82,37 +90,44 @@ def test_an_assumption_cannot_be_called_checked_by_hand(run):
 
 
 def test_more_steps_than_the_guarantee_covers_are_found(run):
-    with (run / "ledger.jsonl").open("a") as ledger:
-        ledger.write(json.dumps({"plan": PLAN.fingerprint(), "step": 7}) + "\n")
+    with (run / "ledger.jsonl").open("ab") as ledger:
+        ledger.write(b'{"phase":"train","draw":null,"pl')
     assert "41 steps" in problems(run)[0]
 
 
-def test_a_torn_line_counts_as_a_step(run):
-    with (run / "ledger.jsonl").open("a") as ledger:
-        ledger.write('{"pl')
-    assert "41 steps" in problems(run)[0]
+def test_a_line_that_no_ledger_writes_is_found(run):
+    with (run / "ledger.jsonl").open("ab") as ledger:
+        ledger.write(b'{"phase":"train","refund":12}\n')
+    assert "not a line of a ledger" in problems(run)[0]
 
 
 def test_repeated_steps_are_covered_when_they_are_told(tmp_path):
     spent = {PLAN.fingerprint(): 43}
     notion = DifferentialPrivacy(phases=(PLAN,), delta=1e-6, spent=spent)
-    again = make_run(tmp_path / "run", notion, [(PLAN, n) for n in range(40)] + [(PLAN, 39)] * 3)
+    again = make_run(tmp_path / "run", notion, {"train": (PLAN, 40)}, remains=b'{"phase":"train",\n' * 3)
     assert problems(again) == []
 
 
 def test_a_plan_the_guarantee_leaves_out_is_found(tmp_path):
     light = PLAN.with_noise(1.0)
-    ledger = [(light, 0), (PLAN, 0)]
+    phases = {"phase1": (light, 1), "phase2": (PLAN, 1)}
     honest = JustFineTuneTwice(phase1=light, phase2=PLAN, delta=1e-6)
-    assert problems(make_run(tmp_path / "both", honest, ledger)) == []
+    assert problems(make_run(tmp_path / "both", honest, phases)) == []
     hidden = JustFineTuneTwice(phase2=PLAN, delta=1e-6)
-    assert "leaves out" in problems(make_run(tmp_path / "one", hidden, ledger))[0]
+    assert "leaves out" in problems(make_run(tmp_path / "one", hidden, phases))[0]
+
+
+def test_two_phases_of_one_plan_are_added_up(tmp_path):
+    twice = DifferentialPrivacy(phases=(PLAN, PLAN), delta=1e-6)
+    assert problems(make_run(tmp_path / "twice", twice, {"a": (PLAN, 40), "b": (PLAN, 40)})) == []
+    once = DifferentialPrivacy(phases=(PLAN,), delta=1e-6)
+    assert "80 steps" in problems(make_run(tmp_path / "once", once, {"a": (PLAN, 40), "b": (PLAN, 40)}))[0]
 
 
 def test_a_missing_ledger_is_found_unless_nothing_is_claimed(run, tmp_path):
     (run / "ledger.jsonl").unlink()
     assert "missing" in problems(run)[0]
-    none = make_run(tmp_path / "none", NoGuarantee(mechanism="triplet"), [])
+    none = make_run(tmp_path / "none", NoGuarantee(mechanism="triplet"), {})
     (none / "ledger.jsonl").unlink()
     assert problems(none) == []
 

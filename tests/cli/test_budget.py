@@ -7,6 +7,7 @@ import pytest
 
 from discreet.accounting.dp import DifferentialPrivacy
 from discreet.cli import main
+from discreet.engine.ledger import Ledger
 from discreet.engine.plan import Plan
 
 QUICK = ("--rate", ".02", "--steps", "100", "--delta", "1e-5")
@@ -140,12 +141,15 @@ def test_wrong_usage_is_exit_code_two(discreet):
 def test_verify_passes_an_intact_run_and_fails_a_changed_one(discreet, tmp_path):
     plan = Plan(rate=0.05, steps=3, noise=2.0, neighbours="replace")
     DifferentialPrivacy(phases=(plan,), delta=1e-6).guarantee().write(tmp_path / "privacy.json")
-    line = json.dumps({"plan": plan.fingerprint(), "step": 1}) + "\n"
-    (tmp_path / "ledger.jsonl").write_text(line * 3)
+    with Ledger(tmp_path / "ledger.jsonl") as ledger:
+        ledger.begin(plan, draw=None)
+        for step in range(3):
+            ledger.spend(plan, step)
     code, out, _ = discreet("verify", tmp_path)
     assert code == 0
     assert "follows from the run's records" in out
-    (tmp_path / "ledger.jsonl").write_text(line * 4)
+    with (tmp_path / "ledger.jsonl").open("ab") as file:
+        file.write(b'{"phase":"train",')
     code, out, err = discreet("verify", tmp_path, "--json")
     assert code == 1
     assert json.loads(out)["ok"] is False

@@ -115,7 +115,7 @@ def test_epochs_count_every_pass_that_was_begun(rate, steps, epochs):
 
 def test_groups_are_clipped_apart_and_counted_together():
     groups = {"embedding": 0.6, "rest": 0.8}
-    plan = replace(PLAN, clip=clip_of(groups), groups=groups)
+    plan = replace(PLAN, clip=clip_of(groups), groups=tuple(groups.items()))
     assert plan.clip == pytest.approx(1.0)
     assert plan.to_json()["groups"] == groups
     assert Plan.from_json(plan.to_json()) == plan

@@ -5,9 +5,8 @@
 Checked is that
 
 - `privacy.json` fits the schema, and everything in it follows from its `basis` (the notion with its plans in full);
-- `ledger.jsonl`, the write-ahead list of spent steps, names only plans of the guarantee, and no plan more often than
-  the guarantee covers. Lines are counted, not step numbers: a step repeated after a crash is a second release. A torn
-  line, as a crash leaves it, counts as a step of every plan;
+- `ledger.jsonl`, the write-ahead record of releases (`discreet.engine.ledger`), holds only plans of the guarantee, and
+  of no plan more releases than the guarantee covers. A line that a crash has cut short counts;
 - `manifest.json`, where it lists the fingerprints of the run's plans under `plans`, lists the same.
 
 A guarantee that claims nothing (`none`, or text perturbed before training) has no plans and needs no ledger.
@@ -22,6 +21,7 @@ from typing import Any, NamedTuple
 
 from discreet.accounting.forms import notion_of
 from discreet.accounting.guarantee import Guarantee
+from discreet.engine.ledger import read_ledger
 from discreet.errors import DiscreetError, RunError
 
 TOLERANCE = 1e-6
@@ -84,34 +84,22 @@ def _ledger(path: Path, guarantee: Guarantee) -> Iterator[Check]:
         if covered:
             yield Check("ledger.jsonl", f"{path} is missing: there is no record of the steps that were spent.")
         return
-    spent, torn = _spent(path)
-    for fingerprint in sorted(spent.keys() | covered.keys()):
-        number = spent[fingerprint] + torn
-        if fingerprint not in covered:
-            yield Check(
-                "ledger.jsonl", f"{path} has steps of the plan {fingerprint[:12]}, which the guarantee leaves out."
-            )
-        elif number > covered[fingerprint]:
-            problem = (
-                f"{path} has {number:,} steps of the plan {fingerprint[:12]}; {covered[fingerprint]:,} are covered."
-            )
-            yield Check("ledger.jsonl", problem)
-        else:
-            yield Check(f"ledger.jsonl, plan {fingerprint[:12]}: {number:,} of {covered[fingerprint]:,} steps")
-
-
-def _spent(path: Path) -> tuple[Counter[str], int]:
-    """Steps by plan, and the number of lines that cannot be read."""
+    try:
+        phases = read_ledger(path)
+    except RunError as error:
+        yield Check("ledger.jsonl", str(error))
+        return
     spent: Counter[str] = Counter()
-    torn = 0
-    for line in path.read_bytes().split(b"\n"):
-        if not line.strip():
-            continue
-        try:
-            spent[str(json.loads(line)["plan"])] += 1
-        except (ValueError, KeyError, TypeError):
-            torn += 1
-    return spent, torn
+    for spending in phases.values():
+        spent[spending.plan.fingerprint()] += spending.releases
+    for fingerprint, number in sorted(spent.items()):
+        known, name = covered.get(fingerprint), fingerprint[:12]
+        if known is None:
+            yield Check("ledger.jsonl", f"{path} has steps of the plan {name}, which the guarantee leaves out.")
+        elif number > known:
+            yield Check("ledger.jsonl", f"{path} has {number:,} steps of the plan {name}; {known:,} are covered.")
+        else:
+            yield Check(f"ledger.jsonl, plan {name}: {number:,} of {known:,} steps")
 
 
 def _manifest(path: Path, guarantee: Guarantee) -> Iterator[Check]:

@@ -26,7 +26,7 @@ from functools import lru_cache
 
 from discreet.errors import RefusedError, SettingError
 from discreet.policy.contract import Policy
-from discreet.text.records import Edit, Record, Secret, check_secrets, edit
+from discreet.text.records import Edit, Record, Secret, check_secrets, edit, with_text
 
 STYLES = ("mask", "kind", "remove")
 ON_LITERAL = ("refuse", "escape")
@@ -161,7 +161,7 @@ def _replaced(record: Record, merged: Sequence[Secret], redaction: Redaction) ->
             at += len(mark)
         after = end
     pieces.append(text[after:])
-    return replace(record, text="".join(pieces), secrets=tuple(masks))
+    return with_text(record, "".join(pieces), tuple(masks))
 
 
 def merge(secrets: Sequence[Secret], text: str, redaction: Redaction) -> list[Secret]:
