@@ -97,6 +97,18 @@ def test_a_record_that_is_not_a_number_adds_nothing_and_is_counted() -> None:
     torch.testing.assert_close(outcome.norms[[0, 2]], norms, rtol=1e-5, atol=0)
 
 
+def test_a_record_whose_input_is_not_a_number_spoils_no_other() -> None:
+    model = nn.Sequential(linear(), nn.LayerNorm(WIDTH), linear())
+    batch = floats(LENGTH, WIDTH)
+    batch["x"][1, 2] = float("nan")
+    backward = ClippedBackward(model, squares, 0.5, strict=True)
+    for _ in range(4):
+        sums = backward.zeros()
+        assert backward.add(batch, sums).skipped == 1
+    want, _ = clipped_by_loop(model, {"x": batch["x"][[0, 2, 3]]}, squares, 0.5)
+    assert relative_error(sums, want) < 1e-5
+
+
 def test_a_record_that_is_not_a_number_adds_nothing_on_the_slow_way_either() -> None:
     batch = floats(LENGTH, WIDTH)
     batch["x"][2] = float("nan")

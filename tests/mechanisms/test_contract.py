@@ -5,6 +5,7 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from discreet.accounting.verify import verify
 from discreet.engine import plain
 from discreet.errors import SettingError
 from discreet.mechanisms.contract import MECHANISMS, mechanism_of
@@ -39,6 +40,15 @@ def test_a_run_is_complete_and_its_model_loads_with_transformers(tmp_path, notes
     assert run.metrics[1]["train_loss"] < run.metrics[0]["train_loss"]
     assert run.manifest["corpus_fingerprint"] == notes.fingerprint()
     assert not run.checkpoint_folder.exists()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_run_says_what_is_proved_and_its_records_bear_it_out(tmp_path, notes, small, name):
+    run = trained(notes, tmp_path / "run", name, small)
+    assert run.guarantee.mechanism == name
+    assert [check.problem for check in verify(run.path) if check.problem] == []
+    if name in ("none", "redacted"):
+        assert run.guarantee.epsilon is None
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -47,7 +47,7 @@ def calibrate(
         if search.accepts(guess):
             return guess
         ratio = search.at(guess, GRID) / max(search.at(guess, COARSE), 1e-12)
-        if turn < 2 and abs(ratio - 1) < 0.05:  # the grids are nearly parallel: let the coarse one do the rest
+        if turn < 2 and abs(ratio - 1) < (0.3, 0.05)[turn]:  # the grids are nearly parallel: the coarse one leads
             closer = search.solve(COARSE, guess, epsilon / ratio * (1 - TOLERANCE / 4), TOLERANCE / 4)
         else:
             closer = search.step(guess)

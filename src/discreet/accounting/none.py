@@ -24,6 +24,9 @@ class NoGuarantee(Notion):
     def headline(self, finest: float = GRID) -> float:
         return math.inf
 
+    def of_mechanism(self) -> str:
+        return self.mechanism
+
     def neighbours_in_words(self) -> str:
         return f"The mechanism '{self.mechanism}' comes with no proof, so there is nothing to compare corpora by."
 

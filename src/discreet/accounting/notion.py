@@ -161,6 +161,10 @@ class Notion(Value):
         plans = self.plans()
         return plans[-1][1].noise if plans else None
 
+    def of_mechanism(self) -> str:
+        """The mechanism the guarantee is for."""
+        return str(self.form)
+
     def neighbours_in_words(self) -> str:
         return NEIGHBOURS_IN_WORDS[self.neighbours].format(unit=self.unit)
 
@@ -177,7 +181,7 @@ class Notion(Value):
         bounds = self.bounds()
         return Guarantee(
             notion=self.name,
-            mechanism=self.form,
+            mechanism=self.of_mechanism(),
             epsilon=bounds[0].epsilon,
             delta=bounds[0].delta,
             neighbours=self.neighbours,

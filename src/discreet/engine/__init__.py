@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.engine.clipping.clipped import clipped_sum as clipped_sum
+    from discreet.engine.make_private import make_private as make_private
 
-_HOMES = {"clipped_sum": "discreet.engine.clipping.clipped"}
+_HOMES = {"clipped_sum": "discreet.engine.clipping.clipped", "make_private": "discreet.engine.make_private"}
 
 
 def __getattr__(name: str) -> Any:

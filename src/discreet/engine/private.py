@@ -16,6 +16,9 @@ What could go wrong, and what is done about it (each has a test):
 - The disk is full: the ledger raises and the update is not applied.
 - Dividing by the drawn size would leak it: the divisor is the plan's expected batch.
 
+Several processes can make one step together (`group`, see `discreet.engine.distributed`): each clips its share of the
+units, process 0 pays and adds the noise, all apply the same update.
+
 The losses and norms a step reports are *not* private. They go to the progress bar and nowhere else.
 """
 
@@ -32,6 +35,7 @@ from discreet.engine import checkpoint
 from discreet.engine.clipping.clipped import ClippedBackward
 from discreet.engine.clipping.fallback import Loss as UnitLoss
 from discreet.engine.clipping.strategies import Clip, ClipGroups, Normalise, Strategy
+from discreet.engine.distributed import ALONE, Group, beginnings
 from discreet.engine.ledger import PHASE, Ledger
 from discreet.engine.noise import noise_of
 from discreet.engine.plain import Batch, make_optimizer, step_seed
@@ -41,7 +45,9 @@ from discreet.engine.random_bits import Randomness
 from discreet.engine.sampling import Draw, Sampler
 from discreet.engine.schedule import factor
 from discreet.engine.settings import TrainingSettings
-from discreet.errors import SettingError
+from discreet.engine.shards import is_sharded, like_parameter, unsharded, unwrapped
+from discreet.engine.shared import SharedLedger
+from discreet.errors import RefusedError, SettingError
 
 
 class PrivateSource(Protocol):
@@ -87,15 +93,19 @@ class PrivateStep:
         loss: UnitLoss,
         plan: Plan,
         randomness: Randomness,
-        ledger: Ledger,
+        ledger: Ledger | SharedLedger,
         *,
         phase: str = PHASE,
         strategy: Strategy | None = None,
         precision: str = "float32",
         strict: bool = False,
+        group: Group = ALONE,
     ) -> None:
-        self.plan, self.noise, self.precision = plan, noise_of(randomness), precision
+        group.check_ledger(ledger)
+        model = unwrapped(model)
+        self.plan, self.noise, self.precision = plan, group.noise(noise_of(randomness)), precision
         self._model, self._optimizer, self._ledger, self._phase = model, optimizer, ledger, phase
+        self._group, self._begun = group, False
         strategy = strategy or strategy_of(plan)
         if strategy.sensitivity > plan.clip * (1 + 1e-9):  # the noise is scaled to the plan's clip
             raise SettingError(
@@ -103,38 +113,56 @@ class PrivateStep:
             )
         self._backward = ClippedBackward(model, loss, strategy, strict=strict)
         self._check_optimizer()
-        self._sums = self._backward.zeros()
+        with unsharded(model):
+            self._sums = self._backward.zeros()
         ledger.begin(plan, draw=randomness.draw, phase=phase)
 
     def __call__(self, step: int, batches: Iterable[Batch]) -> StepReport:
         """One logical step over the physical batches of the drawn units."""
-        sums = self._sums
-        torch._foreach_zero_(list(sums.values()))
-        self.noise.draw_ahead([total.shape for total in sums.values()])
+        sums = list(self._sums.values())
+        if not self._begun:
+            self._check_beginning()
+        torch._foreach_zero_(sums)
+        self.noise.draw_ahead([total.shape for total in sums])
+        with unsharded(self._model):
+            counts = self._group.agree(f"the clipping of step {step}", lambda: self._clip(step, batches))
+        units, clipped, skipped, losses = (sum(column) for column in zip(*counts, strict=True))
+        self._group.add_up(sums)
+        self._ledger.spend(self.plan, step, phase=self._phase)
+        self.noise.add_(sums, self.plan.noise_std)
+        self._apply()
+        rate = float(self._optimizer.param_groups[0]["lr"])
+        return StepReport(step, self.plan.steps, units, losses / max(1, units), clipped / max(1, units), skipped, rate)
+
+    def _clip(self, step: int, batches: Iterable[Batch]) -> tuple[int, int, int, float]:
+        """Adds this process's clipped gradients to the sums; counts units, clipped and skipped ones, and the loss."""
         units = clipped = skipped = 0
         losses = 0.0
         for batch in batches:
             with autocast(self.precision):
-                outcome = self._backward.add(batch, sums)
+                outcome = self._backward.add(batch, self._sums)
             units += len(outcome.norms)
             clipped += int((outcome.norms > self.plan.clip).sum())
             skipped += outcome.skipped
             losses += float(outcome.losses.double().sum())
-        self._ledger.spend(self.plan, step, phase=self._phase)
-        self.noise.add_(list(sums.values()), self.plan.noise_std)
-        self._apply()
-        rate = float(self._optimizer.param_groups[0]["lr"])
-        return StepReport(step, self.plan.steps, units, losses / max(1, units), clipped / max(1, units), skipped, rate)
+        self._group.check_share(step, units)
+        return units, clipped, skipped, losses
 
     def _apply(self) -> None:
         """The noisy sum over the expected batch becomes the gradient of an ordinary optimizer."""
         torch._foreach_div_(list(self._sums.values()), self.plan.expected_batch)
         for name, parameter in self._model.named_parameters():
             if parameter.requires_grad:
-                parameter.grad = self._sums[name].to(parameter.dtype)
+                parameter.grad = like_parameter(self._sums[name], parameter)
         self._optimizer.step()
         for parameter in self._model.parameters():
             parameter.grad = None
+
+    def _check_beginning(self) -> None:
+        """Processes that begin alike and apply the same updates stay alike."""
+        if self._group.size > 1:
+            self._group.same({"plan": self.plan.fingerprint(), **beginnings(self._model, self._optimizer)})
+        self._begun = True
 
     def _check_optimizer(self) -> None:
         """A parameter that only one of model and optimizer trains is a mistake."""
@@ -165,18 +193,25 @@ def fit_privately(
     plan: Plan,
     randomness: Randomness,
     *,
-    ledger: Ledger,
+    ledger: Ledger | SharedLedger,
     folder: Path,
     observer: PrivateObserver,
     phase: str = PHASE,
     strategy: Strategy | None = None,
     validate: Callable[[nn.Module], float] | None = None,
+    group: Group = ALONE,
 ) -> PrivateProgress:
     """Runs a plan to its end, or goes on from the checkpoint in `folder` as the ledger allows.
 
     The weights are those after the last step: choosing among steps by a validation loss would be a choice made on data.
-    `validate` is for watching, on data that is declared public.
+    `validate` is for watching, on data that is declared public. In a group, process 0 alone validates, reports and
+    writes.
     """
+    model, sampler = unwrapped(model), group.sampler(sampler)
+    if is_sharded(model):
+        raise RefusedError(
+            "Checkpoints of an FSDP2 model are not supported; leave the model whole, or loop over PrivateStep yourself."
+        )
     optimizer = make_optimizer(model, settings)
     step = PrivateStep(
         model,
@@ -188,6 +223,7 @@ def fit_privately(
         phase=phase,
         strategy=strategy,
         precision=resolve(settings.precision),
+        group=group,
     )
     stored = checkpoint.load_checkpoint(folder, model, optimizer)
     progress = PrivateProgress(**stored) if stored else PrivateProgress()
@@ -198,13 +234,15 @@ def fit_privately(
     while progress.step < plan.steps:
         number = progress.step
         rate = settings.learning_rate * factor(settings.schedule, number, plan.steps, settings.warmup)
-        for group in optimizer.param_groups:
-            group["lr"] = rate
+        for trained in optimizer.param_groups:
+            trained["lr"] = rate
         model.train()
-        torch.manual_seed(step_seed(randomness.seed, number))
+        torch.manual_seed(group.own_seed(step_seed(randomness.seed, number)))
         report = step(number, source.batches(sampler.draw(number)))
         progress.step += 1
         progress.skipped += report.skipped
+        if not group.first:
+            continue
         observer.private_step(report)
         if progress.step % plan.steps_per_epoch == 0 and validate is not None:
             model.eval()
@@ -213,5 +251,6 @@ def fit_privately(
             progress.noise = step.noise.state()
             checkpoint.save_checkpoint(folder, model, optimizer, asdict(progress))
             saved = time.monotonic()
+    group.decide("the last checkpoint", lambda: None)  # nobody goes on to read what is not yet written
     model.eval()
     return progress

@@ -6,14 +6,15 @@ is) whose parts do the work, so that the file itself can be read as the algorith
     @MECHANISMS.register("redacted")
     class Redacted:
         needs_policy = True
-        class Settings(MechanismSettings): ...
-        def train(self, training: Training) -> None: ...
+        Options = MechanismOptions
+        def train(self, training: Training, options: MechanismOptions) -> Guarantee: ...
 """
 
 from typing import Any, ClassVar, Protocol
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from discreet.accounting.guarantee import Guarantee
 from discreet.errors import SettingError
 from discreet.mechanisms.recipe import Recipe, first_problem
 from discreet.mechanisms.training import Training
@@ -33,8 +34,8 @@ class Mechanism(Protocol):
     needs_policy: ClassVar[bool]
     Options: ClassVar[type[MechanismOptions]]
 
-    def train(self, training: Training, options: Any) -> None:
-        """Trains `training.model` in place."""
+    def train(self, training: Training, options: Any) -> Guarantee:
+        """Trains `training.model` in place and says what is proved about it."""
 
 
 MECHANISMS: Registry[type[Mechanism]] = Registry("mechanism", "discreet.mechanisms", "discreet.mechanisms")

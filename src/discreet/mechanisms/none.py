@@ -1,5 +1,7 @@
 """No protection: plain training on the text as it is, the papers' No-DP."""
 
+from discreet.accounting.guarantee import Guarantee
+from discreet.accounting.none import NoGuarantee
 from discreet.mechanisms.contract import MECHANISMS, MechanismOptions
 from discreet.mechanisms.training import Training
 
@@ -11,5 +13,6 @@ class NoProtection:
     needs_policy = False
     Options = MechanismOptions
 
-    def train(self, training: Training, options: MechanismOptions) -> None:
+    def train(self, training: Training, options: MechanismOptions) -> Guarantee:
         training.fit(training.encoded("train"))
+        return NoGuarantee(mechanism="none").guarantee()

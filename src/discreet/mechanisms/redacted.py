@@ -4,6 +4,8 @@ A mask is context but never a target, so the model does not learn to say it. Wha
 any other text, and what surrounds a mask may still give a secret away: there is no guarantee.
 """
 
+from discreet.accounting.guarantee import Guarantee
+from discreet.accounting.none import NoGuarantee
 from discreet.mechanisms.contract import MECHANISMS, MechanismOptions
 from discreet.mechanisms.training import Training
 
@@ -15,5 +17,6 @@ class Redacted:
     needs_policy = True
     Options = MechanismOptions
 
-    def train(self, training: Training, options: MechanismOptions) -> None:
+    def train(self, training: Training, options: MechanismOptions) -> Guarantee:
         training.fit(training.redacted("train"), public_only=True)
+        return NoGuarantee(mechanism="redacted").guarantee()

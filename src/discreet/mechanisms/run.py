@@ -4,6 +4,7 @@
     RUN/manifest.json      fingerprints of corpus and policy, counts, whether the run is finished
     RUN/environment.json   versions and processor it ran on
     RUN/metrics.jsonl      one line an epoch
+    RUN/privacy.json       the guarantee: what is proved about the model, or that nothing is
     RUN/model/             weights, configuration and tokenizer: a folder `from_pretrained` loads
     RUN/checkpoint/        where a killed training goes on from; gone when it is finished
 
@@ -24,8 +25,9 @@ from typing import Any
 
 import yaml
 
+from discreet.accounting.guarantee import Guarantee
 from discreet.errors import RunError
-from discreet.files import read_json, whole_text, write_json
+from discreet.files import whole_text, write_json
 from discreet.mechanisms.recipe import Recipe, make_recipe
 
 PACKAGES = ("discreet", "torch", "transformers", "tokenizers", "numpy", "safetensors")
@@ -51,6 +53,11 @@ class Run:
         """One row an epoch, oldest first."""
         path = self.path / "metrics.jsonl"
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is proved about the model."""
+        return Guarantee.read(self.path / "privacy.json")
 
     @property
     def finished(self) -> bool:
@@ -175,8 +182,3 @@ def environment() -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "packages": {package: known(package) for package in PACKAGES},
     }
-
-
-def read_evaluation(run: Run) -> dict[str, Any] | None:
-    path = run.path / "evaluation.json"
-    return dict(read_json(path)) if path.is_file() else None

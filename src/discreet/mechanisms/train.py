@@ -70,7 +70,8 @@ def train_recipe(
         encoder.tokenizer.save_pretrained(run.model_folder)
         with TrainingBar(progress) as bar:
             training = Training(run, recipe, corpus, policy, encoder, _model(recipe, encoder), bar)
-            mechanism.train(training, options)
+            guarantee = mechanism.train(training, options)
+        guarantee.write(run.path / "privacy.json")
         save_model(training.model, run.model_folder)
         run.finish(parameters=sum(p.numel() for p in training.model.parameters()), vocabulary=len(encoder.tokenizer))
     return run

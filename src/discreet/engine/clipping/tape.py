@@ -55,11 +55,14 @@ class Tape(Listener):
         shapes = [tensor.shape for tensor in batch.values()]
         self.full_rows = {self.records * prod(shape[1:end]) for shape in shapes for end in range(2, len(shape) + 1)}
         self.anchor = torch.zeros((), requires_grad=True)
+        self.tolerance = TOLERANCE
+        self.rewind()
+
+    def rewind(self) -> None:
+        """Forgets what came back, to listen to another backward."""
         self.pieces: dict[Tensor, list[Piece]] = defaultdict(list)
         self.used: Counter[Tensor] = Counter()
         self.early: dict[Tensor, Tensor] = {}
-        self.tolerance = TOLERANCE
-        self.muted = False
 
     def watch(self, place: Place, kept: tuple[Tensor, ...], output: Tensor, report: Report) -> Tensor:
         if not torch.is_grad_enabled():
@@ -72,8 +75,6 @@ class Tape(Listener):
             output, layout = spread(output, self.records), Layout.FIRST
 
         def receive(saved: tuple[Tensor, ...], grad: Tensor) -> None:
-            if self.muted:
-                return
             # detached: pieces that hold on to the graph, which holds on to this tape, would never be freed
             own = tuple(self._own(tensor.detach(), where) for tensor, where in zip(saved, kept_layouts, strict=True))
             with full_precision(grad.device):

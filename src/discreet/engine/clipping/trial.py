@@ -7,13 +7,15 @@ because a wrong norm is a wrong guarantee. So for each model, once:
 1. `survey` runs it on two and on three records without gradients: which dimension holds the records at each layer, and
    whether the losses of the first two change when a third comes (then they are not losses of single records: refused).
 2. `trial` runs it on two records with the layers watched *and* the parameters asking for gradients. Each record's loss
-   is pulled back by autograd; the pieces must give the same gradients and norms, parameter by parameter.
+   is pulled back by autograd; the pieces must give the same gradients and norms, parameter by parameter, and nothing
+   for the other record.
 
 A parameter whose gradient happens to be zero there (half of a fresh LoRA layer) is not yet believed: `clipped` tries
 again as soon as it contributes.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -96,38 +98,37 @@ def _layouts(name: str, two: list[tuple[torch.Size, ...]], three: list[tuple[tor
 def trial(coverage: Coverage, batch: Mapping[str, Tensor], layouts: Layouts, loss: Loss, costs: Costs) -> Verdict:
     """Compares rules with autograd on every record of a small batch; raises `NoRule` where they disagree."""
     tape = Tape(coverage.trained, batch, layouts, costs)
-    parameters = list(coverage.trained)
+    used: Counter[Tensor] = Counter()
     believed: set[str] = set()
     with torch.enable_grad(), _leaving_no_trace(), coverage.watched_by(tape, frozen=False):
         losses = one_per_record(loss(coverage.model, dict(batch)), tape.records)
-        gradients(losses.sum(), parameters, again=True)
-        tape.muted = True
-        with full_precision(losses.device):
-            norms = tape.squares().clamp_min(0).sqrt()
-            tape.drop(~norms.sum(0).isfinite())
         for record in range(tape.records):
-            truth = gradients(losses[record], parameters, again=True)
+            tape.rewind()
+            truth = gradients(losses[record], coverage.trained, again=True)
             with torch.no_grad(), full_precision(losses.device):
-                believed |= _compare(tape, record, truth, norms[:, record].tolist())
+                believed |= _compare(tape, record, truth)
+            used |= tape.used
     for parameter, name in coverage.trained.items():
-        if not tape.used[parameter] and not coverage.speaks_for(parameter):
+        if not used[parameter] and not coverage.speaks_for(parameter):
             raise NoRule(f"no rule speaks for the parameter {name}")
-    return Verdict(dict(tape.used), believed)
+    return Verdict(dict(used), believed)
 
 
-def _compare(tape: Tape, record: int, truth: list[Tensor], norms: list[float]) -> set[str]:
-    """The names of the parameters whose gradient for this record is right and not negligible."""
+def _compare(tape: Tape, record: int, truth: list[Tensor]) -> set[str]:
+    """Holds the pieces of one record's loss against its gradients.
+
+    Returns the names of the parameters whose piece is right and not negligible.
+    """
     sizes = [float(torch.linalg.vector_norm(grad)) for grad in truth]
     whole = math.hypot(*sizes)
     if not math.isfinite(whole):
         return set()
-    totals = {name: torch.zeros_like(grad) for name, grad in zip(tape.trained.values(), truth, strict=True)}
-    chosen = truth[0].new_zeros(len(totals), tape.records)
-    chosen[:, record] = 1
-    tape.add_to(totals, chosen)
+    norms = tape.squares().clamp_min(0).sqrt()
     believed = set()
-    for name, grad, size, norm in zip(totals, truth, sizes, norms, strict=True):
-        error = abs(norm - size) + float(torch.linalg.vector_norm(totals[name] - grad))
+    for (parameter, name), grad, size, own in zip(tape.trained.items(), truth, sizes, norms.tolist(), strict=True):
+        found = sum((piece.of_record(record) for piece in tape.pieces[parameter]), torch.zeros_like(grad))
+        error = abs(own.pop(record) - size) + float(torch.linalg.vector_norm(found - grad))
+        error += sum(filter(math.isfinite, own))  # the other may be a record that is not a number
         if not error <= tape.tolerance * (size + NEGLIGIBLE * whole):
             raise NoRule(f"the rule for {name} does not give what autograd gives; it may be used in some other way")
         if size > NEGLIGIBLE * whole:

@@ -1,0 +1,84 @@
+"""Models wrapped for several processes: DDP unwrapped, FSDP2 gathered for the clipping and sharded for the optimizer.
+
+    model = unwrapped(model)             # DDP's own sum of gradients would be neither clipped nor noised
+    with unsharded(model):               # FSDP2: whole, ordinary parameters
+        backward.add(batch, sums)
+    parameter.grad = like_parameter(sums[name], parameter)               # each process keeps its part
+
+A record's norm needs its whole gradient, so an FSDP2 model is whole on every process while gradients are clipped:
+weights and clipped sums take the memory of one process alone, and only the optimizer's state is divided. Sharding that
+leaves no process with a whole layer (tensor parallel), and FSDP's first version, are refused.
+
+Sharp edge. `unsharded` turns off FSDP2's own resharding after forward and backward and its sum of gradients, for good.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch import Tensor, nn
+
+from discreet.errors import RefusedError
+
+
+def unwrapped(model: nn.Module) -> nn.Module:
+    """The model inside `DistributedDataParallel`; a model sharded in a way the clipping cannot follow is refused."""
+    if isinstance(model, nn.parallel.DistributedDataParallel):
+        return unwrapped(model.module)
+    for name, module in model.named_modules():
+        if isinstance(module, _kind("fsdp", "FullyShardedDataParallel")):
+            raise RefusedError(
+                f"{name or 'The model'} is wrapped in FullyShardedDataParallel, whose flat parameters hide the layers; "
+                "shard it with torch.distributed.fsdp.fully_shard, or leave it whole."
+            )
+    if not isinstance(model, _kind("fsdp", "FSDPModule")):
+        for name, parameter in model.named_parameters():
+            if isinstance(parameter, _kind("tensor", "DTensor")):
+                raise RefusedError(
+                    f"{name} is sharded, but the model is not an FSDP2 module; call "
+                    "torch.distributed.fsdp.fully_shard(model) on the whole model. Tensor parallel layers cannot be "
+                    "clipped: no process has a record's whole gradient."
+                )
+    return model
+
+
+def is_sharded(model: nn.Module) -> bool:
+    return bool(_parts(model))
+
+
+@contextmanager
+def unsharded(model: nn.Module) -> Iterator[None]:
+    """Within, the parameters are whole and plain on every process; all processes must enter together."""
+    parts = _parts(model)
+    for part in parts:
+        part.set_reshard_after_forward(False, recurse=False)
+        part.set_reshard_after_backward(False, recurse=False)
+        part.set_requires_gradient_sync(False, recurse=False)
+        part.unshard()
+    try:
+        yield
+    finally:
+        for part in parts:
+            part.reshard()
+
+
+def like_parameter(whole: Tensor, parameter: Tensor) -> Tensor:
+    """A whole tensor in the type and the sharding of a parameter; nothing is sent, every process has the whole."""
+    whole = whole.to(parameter.dtype)
+    if not isinstance(parameter, _kind("tensor", "DTensor")):
+        return whole
+    from torch.distributed.tensor import distribute_tensor
+
+    return distribute_tensor(whole, parameter.device_mesh, parameter.placements, src_data_rank=None)
+
+
+def _parts(model: nn.Module) -> list[Any]:
+    return [module for module in model.modules() if isinstance(module, _kind("fsdp", "FSDPModule"))]
+
+
+def _kind(home: str, name: str) -> Any:
+    """A class of `torch.distributed`, or no class where nobody has imported it: nothing can be an instance of it then,
+    and importing it takes a second."""
+    module = sys.modules.get(f"torch.distributed.{home}")
+    return getattr(module, name, ())
