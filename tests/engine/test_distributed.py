@@ -1,7 +1,8 @@
 """Two processes make the release that one process makes, or none at all.
 
-Processes are started as torchrun starts them, on the loopback interface. Starting takes seconds, so one pair goes
-through all scenarios in which nobody dies (`SCENARIOS`) and writes down what each process saw; the tests read that.
+Starting processes takes seconds, so one pair, started by torchrun on the loopback interface, goes through all scenarios
+in which nobody dies (`SCENARIOS`) and writes down what each process saw; the tests read that. Pairs of which one is
+killed are started as torchrun starts them but without it, because it would stop the other process itself.
 """
 
 import errno
@@ -86,6 +87,12 @@ def seeded(group, folder):
     return {"weights": flat(model).tolist(), "reports": [list(report) for report in notes.reports]}
 
 
+def resumed(group, folder):
+    """Goes on with the run whose process 1 was killed."""
+    model, notes = fit(group, folder.parent / "killed")
+    return {"weights": flat(model).tolist(), "steps": [report.step for report in notes.reports]}
+
+
 def secure(group, folder):
     model, _ = fit(group, folder, randomness=Randomness())
     return {"weights": flat(model).tolist()}
@@ -93,7 +100,7 @@ def secure(group, folder):
 
 def noise_only(group, folder):
     """The standard deviation of what is added to a sum of zero."""
-    chosen, model, sums = plan(noise=3.0, steps=200, rate=0.5), fresh_model(), []
+    chosen, model, sums = plan(noise=3.0, steps=60, rate=0.5), fresh_model(), []
     optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
     apply = optimizer.step
     optimizer.step = lambda: sums.append(torch.cat([p.grad.flatten() for p in model.parameters()])) or apply()
@@ -190,8 +197,13 @@ def ledger_without_group(group, folder):
 
 def ddp(group, folder):
     model = nn.parallel.DistributedDataParallel(fresh_model())
-    assert unwrapped(model) is model.module
+    assert unwrapped(model, group.size) is model.module
     return {"weights": flat(steps(group, folder, model, count=6)).tolist()}
+
+
+def ddp_without_group(group, folder):
+    wrapped = nn.parallel.DistributedDataParallel(fresh_model())
+    return stopped(lambda _: steps(ALONE, folder / str(group.rank), wrapped, count=1))
 
 
 def fsdp(group, folder):
@@ -238,7 +250,7 @@ def shards(group, folder):
         told[name] = [part.dtype == torch.bfloat16, list(part.to_local().shape), part.full_tensor().tolist()]
     lone = nn.Sequential(nn.Linear(5, 7))
     lone[0].weight = nn.Parameter(distribute_tensor(lone[0].weight.detach(), mesh, [Shard(0)]))
-    return {**told, "tensor parallel": stopped(lambda m: unwrapped(lone))}
+    return {**told, "tensor parallel": stopped(lambda _: unwrapped(lone, group.size))}
 
 
 def hanging(group, folder):
@@ -252,8 +264,8 @@ def hanging(group, folder):
 
 
 SCENARIOS = [
-    seeded, secure, noise_only, small_batches, other_weights, other_plan, failing_share, full_disk, whole_draw,
-    own_ledger, ledger_without_group, ddp, fsdp, shards, hanging,
+    seeded, resumed, secure, noise_only, small_batches, other_weights, other_plan, failing_share, full_disk, whole_draw,
+    own_ledger, ledger_without_group, ddp, ddp_without_group, fsdp, shards, hanging,
 ]  # fmt: skip
 
 
@@ -280,76 +292,84 @@ def main(what, folder):
             for scenario in SCENARIOS:
                 own = folder / scenario.__name__
                 own.mkdir(exist_ok=True)
-                import time as t0; a=t0.time()
                 told[scenario.__name__] = scenario(group, own)
-                print(scenario.__name__, t0.time()-a, flush=True)
             (folder / f"{group.rank}.json").write_text(json.dumps(told))
         else:
-            dying = int(what)
-            source = Dying(group, dying, 5) if dying >= 0 else Points()
-            try:
-                model, _ = fit(group, folder, source=source)
-                (folder / f"weights-{group.rank}.json").write_text(json.dumps(flat(model).tolist()))
-            except DiscreetError as error:
-                (folder / f"stopped-{group.rank}.json").write_text(json.dumps(str(error)))
-                raise
+            told = stopped(lambda _: fit(group, folder, source=Dying(group, int(what), 5)))
+            (folder / f"{group.rank}.json").write_text(json.dumps(told))
 
 
-def pair(what, folder):
-    """Starts two processes and waits for both; their exit codes."""
+def kill(rank, folder):
+    """A run by two processes of which one is killed in step 5; what the other says."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
     children = []
-    for rank in "01":
-        place = {"RANK": rank, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-        command = [sys.executable, "-m", "tests.engine.test_distributed", what, str(folder)]
-        environment = {**os.environ, **LOOPBACK, **place}
-        children.append(subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True))
+    for own in "01":
+        place = {"RANK": own, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        command = [sys.executable, "-m", "tests.engine.test_distributed", str(rank), str(folder)]
+        children.append(subprocess.Popen(command, cwd=ROOT, env={**os.environ, **LOOPBACK, **place}))
     try:
-        errors = [child.communicate(timeout=120)[1] for child in children]
+        codes = [child.wait(timeout=120) for child in children]
     finally:
         for child in children:
             child.kill()
             child.wait()
-    return [child.returncode for child in children], errors
+    assert codes[rank] == -signal.SIGKILL
+    assert codes[1 - rank] == 0
+    return json.loads((folder / f"{1 - rank}.json").read_text())
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory):
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("pair")
+
+
+@pytest.fixture(scope="module")
+def survivor(folder):
+    """What process 0 says after process 1 was killed, and how many steps were spent then."""
+    (folder / "killed").mkdir()
+    said = kill(1, folder / "killed")
+    return {**said, "spent": read_ledger(folder / "killed" / "ledger.jsonl")["train"].releases}
+
+
+@pytest.fixture(scope="module")
+def told(folder, survivor):
     """What two processes saw in each scenario: {name: [process 0's, process 1's]}."""
-    folder = tmp_path_factory.mktemp("pair")
-    codes, errors = pair("scenarios", folder)
-    assert codes == [0, 0], errors[0][-2000:] + errors[1][-2000:]
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
+    command = [*torchrun, "-m", "tests.engine.test_distributed", "scenarios", str(folder)]
+    environment = {**os.environ, **LOOPBACK}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
     seen = [json.loads((folder / f"{rank}.json").read_text()) for rank in range(2)]
-    return {name: [own[name] for own in seen] for name in seen[0]} | {"folder": folder}
+    return {name: [own[name] for own in seen] for name in seen[0]}
 
 
 def close(values, model):
     torch.testing.assert_close(torch.tensor(values), flat(model), rtol=1e-5, atol=1e-5)
 
 
-def test_two_processes_train_as_one_does_and_spend_the_same(told, tmp_path):
+def test_two_processes_train_as_one_does_and_spend_the_same(folder, told, tmp_path):
     first, second = told["seeded"]
     alone, notes = run(tmp_path)
     close(first["weights"], alone)
     assert first["weights"] == second["weights"]
-    ours = (told["folder"] / "seeded" / "ledger.jsonl").read_bytes()
+    ours = (folder / "seeded" / "ledger.jsonl").read_bytes()
     assert ours == (tmp_path / "ledger.jsonl").read_bytes()
     assert [report[2] for report in first["reports"]] == [report.units for report in notes.reports]
     assert [report[3] for report in first["reports"]] == pytest.approx([report.loss for report in notes.reports], 1e-4)
     assert second["reports"] == []
 
 
-def test_secure_noise_and_batches_are_the_same_on_both_processes(told):
+def test_secure_noise_and_batches_are_the_same_on_both_processes(folder, told):
     first, second = told["secure"]
     assert first == second
     assert all(math.isfinite(value) for value in first["weights"])
-    assert read_ledger(told["folder"] / "secure" / "ledger.jsonl")["train"].releases == 12
+    assert read_ledger(folder / "secure" / "ledger.jsonl")["train"].releases == 12
 
 
 def test_the_noise_is_added_once_not_once_per_process(told):
-    """200 steps x 41 coordinates; false alarm below 1e-6 (five standard errors of the variance)."""
+    """60 steps x 41 coordinates; false alarm below 1e-6 (five standard errors of the variance)."""
     first, second = told["noise_only"]
     expected = plan(noise=3.0, rate=0.5).noise_std ** 2
     assert abs(first["variance"] / expected - 1) < 5 * math.sqrt(2 / first["count"])
@@ -364,24 +384,21 @@ def test_a_process_without_units_takes_part(told, tmp_path):
 
 
 @pytest.mark.parametrize(("name", "differing"), [("other_weights", "model"), ("other_plan", "plan")])
-def test_processes_that_begin_differently_are_refused(told, name, differing):
-    for rank, own in enumerate(told[name]):
-        if name == "other_plan" and rank == 0:
-            assert own["error"]
-            continue
+def test_processes_that_begin_differently_are_refused(folder, told, name, differing):
+    for own in told[name]:
         assert own["error"] == "SettingError"
         assert f"another {differing}" in own["says"]
-    assert read_ledger(told["folder"] / name / "ledger.jsonl")["train"].releases == 0
+    assert read_ledger(folder / name / "ledger.jsonl")["train"].releases == 0
 
 
-def test_an_error_in_one_process_stops_all_before_the_step_is_paid_for(told):
+def test_an_error_in_one_process_stops_all_before_the_step_is_paid_for(folder, told):
     first, second = told["failing_share"]
     assert second["error"] == "ZeroDivisionError"
     assert first["error"] == "RunError"
     assert "Process 1 of 2 stopped at the clipping of step 1" in first["says"]
     assert "quotes a record" not in first["says"]
     assert first["applied"] == second["applied"] == 1
-    assert read_ledger(told["folder"] / "failing_share" / "ledger.jsonl")["train"].releases == 1
+    assert read_ledger(folder / "failing_share" / "ledger.jsonl")["train"].releases == 1
 
 
 def test_a_full_disk_stops_all_before_any_weights_change(told):
@@ -391,15 +408,15 @@ def test_a_full_disk_stops_all_before_any_weights_change(told):
         assert own["unchanged"]
 
 
-def test_units_that_would_count_once_per_process_are_refused(told):
+def test_units_that_would_count_once_per_process_are_refused(folder, told):
     says = " ".join(own["says"] for own in told["whole_draw"])
     assert "units would count 2 times" in says
     assert all(own["error"] and own["unchanged"] for own in told["whole_draw"])
-    assert read_ledger(told["folder"] / "whole_draw" / "ledger.jsonl")["train"].releases == 0
+    assert read_ledger(folder / "whole_draw" / "ledger.jsonl")["train"].releases == 0
 
 
-@pytest.mark.parametrize("name", ["own_ledger", "ledger_without_group"])
-def test_a_group_and_its_ledger_belong_together(told, name):
+@pytest.mark.parametrize("name", ["own_ledger", "ledger_without_group", "ddp_without_group"])
+def test_a_group_its_ledger_and_its_wrapped_model_belong_together(told, name):
     assert [own["error"] for own in told[name]] == ["SettingError", "SettingError"]
 
 
@@ -431,25 +448,25 @@ def test_a_process_that_hangs_is_given_up(told):
     assert "died or does not answer" in first["says"] == first["again"]
 
 
-@pytest.mark.parametrize("dying", [0, 1])
-def test_a_killed_process_stops_the_other_with_the_budget_recorded_and_the_run_resumes(dying, tmp_path):
-    codes, errors = pair(str(dying), tmp_path)
-    assert codes[dying] == -signal.SIGKILL
-    assert codes[1 - dying] not in (0, -signal.SIGKILL), errors[1 - dying]
-    assert "died or does not answer" in json.loads((tmp_path / f"stopped-{1 - dying}.json").read_text())
+def test_a_killed_process_stops_process_0_with_the_budget_recorded(survivor):
+    assert survivor["error"] == "RunError"
+    assert "died or does not answer" in survivor["says"]
+    assert survivor["spent"] == 5
+
+
+def test_two_processes_go_on_with_a_run_whose_process_was_killed(folder, told, tmp_path):
+    first, second = told["resumed"]
+    assert first["steps"] == list(range(5, 12))
+    assert first["weights"] == second["weights"]
+    close(first["weights"], run(tmp_path)[0])
+    assert read_ledger(folder / "killed" / "ledger.jsonl")["train"].releases == 12
+
+
+def test_process_0_killed_stops_the_others_and_one_process_can_go_on(tmp_path):
+    said = kill(0, tmp_path)
+    assert "died or does not answer" in said["says"]
     assert read_ledger(tmp_path / "ledger.jsonl")["train"].releases == 5
-    if dying == 1:
-        torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
-        command = [*torchrun, "-m", "tests.engine.test_distributed", "-1", str(tmp_path)]
-        environment = {**os.environ, **LOOPBACK}
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stderr[-2000:]
-        weights = [json.loads((tmp_path / f"weights-{rank}.json").read_text()) for rank in range(2)]
-        assert weights[0] == weights[1]
-    else:
-        weights = [flat(run(tmp_path)[0]).tolist()]  # one process goes on where two were killed
-    whole, _ = run(tmp_path / "whole")
-    close(weights[0], whole)
+    close(flat(run(tmp_path)[0]).tolist(), run(tmp_path / "whole")[0])
     assert read_ledger(tmp_path / "ledger.jsonl")["train"].releases == 12
 
 
@@ -469,7 +486,7 @@ def test_models_of_the_first_fsdp_are_refused_by_name(monkeypatch):
 
     monkeypatch.setattr(torch.distributed.fsdp, "FullyShardedDataParallel", Wrapped)
     with pytest.raises(RefusedError, match="fully_shard"):
-        unwrapped(nn.Sequential(Wrapped(nn.Linear(2, 2))))
+        unwrapped(nn.Sequential(Wrapped(nn.Linear(2, 2))), 1)
 
 
 def test_beginnings_tell_weights_and_optimizers_apart():
@@ -477,6 +494,9 @@ def test_beginnings_tell_weights_and_optimizers_apart():
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.5)
     before = distributed.beginnings(model, optimizer)
     assert before == distributed.beginnings(fresh_model(), torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.5))
+    model[0].bias.requires_grad_(False)
+    assert distributed.beginnings(model, optimizer)["model"] != before["model"]
+    model[0].bias.requires_grad_(True)
     optimizer.param_groups[0]["lr"] = 0.2
     assert distributed.beginnings(model, optimizer)["optimizer"] != before["optimizer"]
     unit_loss(model, {"x": torch.ones(1, 6), "y": torch.ones(1, 1)}).sum().backward()
@@ -485,6 +505,16 @@ def test_beginnings_tell_weights_and_optimizers_apart():
     assert after["model"] != before["model"]
     optimizer.state[model[0].bias]["momentum_buffer"] += 1
     assert distributed.beginnings(model, optimizer)["optimizer"] != after["optimizer"]
+
+
+def test_the_script_of_the_documentation_runs_on_one_process(tmp_path, monkeypatch):
+    page = (ROOT / "docs" / "distributed.md").read_text(encoding="utf-8")
+    script = page.split("```text\n# train.py\n")[1].split("```")[0]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    exec(compile(script, "train.py", "exec"), {"__name__": "train"})
+    assert read_ledger(tmp_path / "run" / "ledger.jsonl")["train"].releases == 20
+    assert (tmp_path / "run" / "checkpoint" / "state.json").is_file()
 
 
 if __name__ == "__main__":

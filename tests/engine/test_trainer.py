@@ -69,6 +69,7 @@ def test_training_makes_the_steps_of_the_plan_on_the_batches_of_the_plan(tmp_pat
     assert done.global_step == made.state.global_step == 6
     sampler = sampler_of(plan(), FAST)
     assert [(r.step, r.units) for r in reports] == [(step, len(sampler.draw(step).records)) for step in range(6)]
+    assert [r.learning_rate for r in reports] == pytest.approx([0.05 * (6 - step) / 6 for step in range(6)])
     assert not torch.equal(flat(made.model), before)
     assert made.state.epoch == pytest.approx(1.5)
     assert len((tmp_path / "ledger.jsonl").read_text().splitlines()) == 1 + 6
@@ -216,6 +217,12 @@ def test_the_callers_arguments_are_left_alone(tmp_path):
     assert (args.max_steps, made.args.max_steps) == (-1, 6)
 
 
+def test_half_precision_works(tmp_path):
+    reports = []
+    assert trainer(tmp_path, bf16=True, watch=reports.append).train().global_step == 6
+    assert not any(report.skipped for report in reports)
+
+
 def test_a_classifier_trains_too(tmp_path):
     sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
     model = BertForSequenceClassification(BertConfig(**sizes, vocab_size=50, max_position_embeddings=8, num_labels=3))
@@ -239,7 +246,8 @@ def test_the_loss_of_a_record_is_the_models_own_for_that_record_alone(smoothing)
     losses = loss_of(model, label_smoothing=smoothing)(model, batch)
     for row, value in enumerate(losses.tolist()):
         own = {name: tensor[row : row + 1] for name, tensor in batch.items()}
-        output = model(**own)
+        with torch.no_grad():
+            output = model(**own)
         want = LabelSmoother(smoothing)(output, own["labels"], shift_labels=True) if smoothing else output.loss
         assert value == pytest.approx(float(want), rel=1e-5)
 

@@ -22,7 +22,7 @@ from discreet.accounting.notion import Notion, finite
 from discreet.accounting.samplers import compose_plans
 from discreet.accounting.setting import Setting, completed
 
-POINTS = 9
+POINTS = 7
 
 
 @dataclass(frozen=True)

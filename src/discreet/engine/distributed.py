@@ -237,7 +237,11 @@ def beginnings(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, 
     state = optimizer.state_dict()
     groups = [{name: repr(value) for name, value in group.items()} for group in state["param_groups"]]
     memory = {f"{index}.{name}": value for index, own in state["state"].items() for name, value in own.items()}
-    return {"model": _fingerprint(weights(model)), "optimizer": _fingerprint({**memory, "groups": groups})}
+    trained = [name for name, parameter in model.named_parameters() if parameter.requires_grad]
+    return {
+        "model": _fingerprint({**weights(model), "trained": trained}),
+        "optimizer": _fingerprint({**memory, "groups": groups}),
+    }
 
 
 def _fingerprint(values: dict[str, Any]) -> str:

@@ -102,7 +102,7 @@ class PrivateStep:
         group: Group = ALONE,
     ) -> None:
         group.check_ledger(ledger)
-        model = unwrapped(model)
+        model = unwrapped(model, group.size)
         self.plan, self.noise, self.precision = plan, group.noise(noise_of(randomness)), precision
         self._model, self._optimizer, self._ledger, self._phase = model, optimizer, ledger, phase
         self._group, self._begun = group, False
@@ -207,7 +207,7 @@ def fit_privately(
     `validate` is for watching, on data that is declared public. In a group, process 0 alone validates, reports and
     writes.
     """
-    model, sampler = unwrapped(model), group.sampler(sampler)
+    model, sampler = unwrapped(model, group.size), group.sampler(sampler)
     if is_sharded(model):
         raise RefusedError(
             "Checkpoints of an FSDP2 model are not supported; leave the model whole, or loop over PrivateStep yourself."

@@ -1,6 +1,6 @@
 """Models wrapped for several processes: DDP unwrapped, FSDP2 gathered for the clipping and sharded for the optimizer.
 
-    model = unwrapped(model)             # DDP's own sum of gradients would be neither clipped nor noised
+    model = unwrapped(model, group.size) # DDP's own sum of gradients would be neither clipped nor noised
     with unsharded(model):               # FSDP2: whole, ordinary parameters
         backward.add(batch, sums)
     parameter.grad = like_parameter(sums[name], parameter)               # each process keeps its part
@@ -17,15 +17,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import torch.distributed as dist
 from torch import Tensor, nn
 
-from discreet.errors import RefusedError
+from discreet.errors import RefusedError, SettingError
 
 
-def unwrapped(model: nn.Module) -> nn.Module:
-    """The model inside `DistributedDataParallel`; a model sharded in a way the clipping cannot follow is refused."""
-    if isinstance(model, nn.parallel.DistributedDataParallel):
-        return unwrapped(model.module)
+def unwrapped(model: nn.Module, processes: int) -> nn.Module:
+    """The model inside `DistributedDataParallel`; a model sharded in a way the clipping cannot follow is refused.
+
+    `processes` is the size of the group that trains it: a model wrapped for others as well would miss their share.
+    """
+    inner: nn.Module | None = model.module if isinstance(model, nn.parallel.DistributedDataParallel) else None
+    if (inner is not None or is_sharded(model)) and dist.get_world_size() != processes:
+        raise SettingError(
+            f"The model is wrapped for {dist.get_world_size()} processes and trained by {processes}; "
+            "pass group=discreet.engine.distributed.joined()."
+        )
+    if inner is not None:
+        return unwrapped(inner, processes)
     for name, module in model.named_modules():
         if isinstance(module, _kind("fsdp", "FullyShardedDataParallel")):
             raise RefusedError(

@@ -131,7 +131,7 @@ class PrivateTrainer(Trainer):  # type: ignore[misc]
         report = self._private.step(inputs)
         self._kept.put_back()
         if self._watch is not None:
-            self._watch(report)
+            self._watch(report._replace(learning_rate=self.optimizer.param_groups[0]["lr"]))
         return torch.zeros((), device=self.args.device)
 
     def floating_point_ops(self, inputs: Any) -> int:
