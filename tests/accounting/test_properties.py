@@ -18,9 +18,9 @@ from discreet.accounting.samplers import compose, profile_of
 from discreet.accounting.setting import Setting
 from discreet.engine.plan import Plan
 
-GRID = 1e-3
+GRID = 2e-3
 SLACK = 1.002
-quick = settings(derandomize=True, deadline=None, max_examples=20)
+quick = settings(derandomize=True, deadline=None, max_examples=15)
 
 noises = st.floats(0.7, 8.0)
 rates = st.floats(1e-3, 0.5)
@@ -138,7 +138,7 @@ def test_a_larger_group_never_has_a_smaller_delta(epsilon, delta, number):
     assert group_delta(epsilon, delta, number + 1) >= group_delta(epsilon, delta, number) >= delta * (1 - 1e-12)
 
 
-@settings(derandomize=True, deadline=None, max_examples=6)
+@settings(derandomize=True, deadline=None, max_examples=5)
 @given(st.floats(0.2, 3.0), st.floats(0.01, 0.5), st.integers(1, 2000), st.floats(1e-7, 1e-3), relations)
 def test_calibrated_noise_returns_the_target(epsilon, rate, number, delta, relation):
     setting = Setting(epsilon=epsilon, rate=rate, steps=number, delta=delta, neighbours=relation)

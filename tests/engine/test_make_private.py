@@ -18,7 +18,7 @@ from discreet.errors import InputError, RefusedError, RunError, SettingError
 FAST = Randomness("fast", seed=11)
 
 
-class Points(Dataset):
+class Points(Dataset[dict[str, torch.Tensor]]):
     """Forty points with answers; remembers which were asked for."""
 
     def __init__(self, count=40):
@@ -32,7 +32,7 @@ class Points(Dataset):
         return {"x": self.x[index], "y": self.y[index], "number": torch.tensor(index)}
 
 
-class Endless(IterableDataset):
+class Endless(IterableDataset[dict[str, torch.Tensor]]):
     def __iter__(self):
         return iter(Points())
 

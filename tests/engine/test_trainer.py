@@ -9,6 +9,7 @@ from transformers import BertConfig, BertForSequenceClassification, GPT2Config, 
 
 from discreet.engine.ledger import read_ledger
 from discreet.engine.plan import Plan
+from discreet.engine.private import StepReport
 from discreet.engine.random_bits import Randomness
 from discreet.engine.record_losses import causal_loss, class_loss, loss_of
 from discreet.engine.sampling import sampler_of
@@ -18,7 +19,7 @@ from discreet.errors import InputError, RefusedError, SettingError
 FAST = Randomness("fast", seed=3)
 
 
-class Sentences(Dataset):
+class Sentences(Dataset[dict[str, object]]):
     """Random tokens; `name` is a column that no model takes."""
 
     def __init__(self, count=24, length=6, labels=None):
@@ -62,7 +63,7 @@ def flat(model):
 
 
 def test_training_makes_the_steps_of_the_plan_on_the_batches_of_the_plan(tmp_path):
-    reports = []
+    reports: list[StepReport] = []
     made = trainer(tmp_path, watch=reports.append)
     before = flat(made.model).clone()
     done = made.train()
@@ -143,16 +144,17 @@ def dies_after(step):
 SAVING = {"save_strategy": "steps", "save_steps": 2, "lr_scheduler_type": "linear"}
 
 
-def test_a_seeded_training_that_is_killed_goes_on_to_the_same_weights(tmp_path):
+@pytest.mark.parametrize("last", [2, 4])
+def test_a_seeded_training_that_is_killed_goes_on_to_the_same_weights(tmp_path, last):
     whole = trainer(tmp_path / "whole", **SAVING)
     whole.train()
-    killed = trainer(tmp_path / "killed", watch=dies_after(4), **SAVING)
+    killed = trainer(tmp_path / "killed", watch=dies_after(last), **SAVING)
     with pytest.raises(KeyboardInterrupt):
         killed.train()
-    reports = []
+    reports: list[StepReport] = []
     resumed = trainer(tmp_path / "killed", watch=reports.append, **SAVING)
     done = resumed.train(resume_from_checkpoint=True)
-    assert [report.step for report in reports] == [4, 5]
+    assert [report.step for report in reports] == list(range(last, 6))
     assert done.global_step == 6
     assert torch.equal(flat(whole.model), flat(resumed.model))
     assert read_ledger(tmp_path / "killed" / "ledger.jsonl")["train"].releases == 6
@@ -162,7 +164,7 @@ def test_a_secure_training_that_is_killed_goes_on_after_the_last_step_spent(tmp_
     secure = {"randomness": Randomness(), **SAVING}
     with pytest.raises(KeyboardInterrupt):
         trainer(tmp_path, watch=dies_after(3), **secure).train()
-    reports = []
+    reports: list[StepReport] = []
     resumed = trainer(tmp_path, watch=reports.append, **secure)
     assert resumed.train(resume_from_checkpoint=True).global_step == 6
     assert [report.step for report in reports] == [4, 5]
@@ -218,7 +220,7 @@ def test_the_callers_arguments_are_left_alone(tmp_path):
 
 
 def test_half_precision_works(tmp_path):
-    reports = []
+    reports: list[StepReport] = []
     assert trainer(tmp_path, bf16=True, watch=reports.append).train().global_step == 6
     assert not any(report.skipped for report in reports)
 

@@ -114,10 +114,14 @@ class Guarantee(Value):
     warnings: tuple[str, ...] = ()
     basis: dict[str, Any] = Field(description="the notion and its plans in full: what all else is computed from")
 
-    def __str__(self) -> str:
+    def render(self) -> str:
+        """The statement in plain words."""
         from discreet.accounting.statement import render
 
         return render(self)
+
+    def __str__(self) -> str:
+        return self.render()
 
     def to_json(self) -> dict[str, Any]:
         value: dict[str, Any] = json.loads(self.model_dump_json())

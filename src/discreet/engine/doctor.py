@@ -117,7 +117,7 @@ def examine(
         layers,
         tuple(_tied(model)),
         known.slow,
-        float(((outcome.norms.double() - norms).abs() / norms).max()),
+        float(((outcome.norms.double() - norms).abs() / norms.clamp_min(1e-30)).max()),
         relative_error(sums, want),
     )
 
