@@ -5,15 +5,19 @@
     python -m benchmarks.engine --only lstm --threads 1 --repetitions 15
 
 A step is forward, backward and a (privatised) AdamW update. Every engine lives in a process of its own, because keeping
-memory is a matter of the whole process; the processes take turns, one step each, and medians are compared. Memory is the
-peak of the resident set above what the process had before it built its model. The error is that of our clipped sum
+memory is a matter of the whole process; the processes take turns, one step each, and medians are compared. Memory is
+the peak of the resident set above what the process had before it built its model. The error is that of our clipped sum
 against a loop over single records, on the same model and batch.
+
+`plain` is the loop one writes first, `best plain` the same with kept memory and our output layer, `discreet` ours with
+the fast generator, `secure` ours with the one for releases.
 """
 
 import argparse
 import multiprocessing
 import statistics
 import time
+import warnings
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
@@ -47,6 +51,7 @@ class Figures(NamedTuple):
 
 def worker(pipe: Connection, case: Case, engine: str, threads: int) -> None:
     """Builds the engine, then makes one step for each message until it is told to stop."""
+    warnings.simplefilter("ignore")  # Opacus has much to say about hooks
     torch.set_num_threads(threads)
     before = psutil.Process().memory_info().rss
     step = ENGINES[engine](case)

@@ -1,8 +1,10 @@
 """The models, batches and engines that `benchmarks.engine` compares: one whole training step each."""
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -12,7 +14,11 @@ from torch.nn import functional as F
 from discreet.engine.allocator import keep_buffers
 from discreet.engine.clipping.clipped import ClippedBackward
 from discreet.engine.clipping.fallback import each_record
+from discreet.engine.ledger import Ledger
 from discreet.engine.output_layer import output_loss
+from discreet.engine.plan import Plan
+from discreet.engine.private import PrivateStep
+from discreet.engine.random_bits import Randomness
 
 CLIP, NOISE, RATE = 0.5, 1.0, 1e-4
 Batch = dict[str, Tensor]
@@ -50,7 +56,7 @@ class _Lstm(nn.Module):
     def __init__(self, case: Case, lstm: type[nn.Module] = nn.LSTM) -> None:
         super().__init__()
         self.embedding = nn.Embedding(case.vocabulary, case.width)
-        self.lstm = lstm(case.width, case.width, num_layers=case.layers, batch_first=True)  # type: ignore[call-arg]
+        self.lstm = lstm(case.width, case.width, num_layers=case.layers, batch_first=True)
         self.output = nn.Linear(case.width, case.vocabulary)
 
     def hidden(self, ids: Tensor) -> Tensor:
@@ -66,7 +72,14 @@ def _gpt2(case: Case) -> Any:
     from transformers import GPT2Config, GPT2LMHeadModel
 
     sizes = {"n_layer": case.layers, "n_embd": case.width, "n_head": case.width // 64, "vocab_size": case.vocabulary}
-    off = {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0, "use_cache": False}
+    off = {
+        "resid_pdrop": 0.0,
+        "embd_pdrop": 0.0,
+        "attn_pdrop": 0.0,
+        "use_cache": False,
+        "bos_token_id": 0,
+        "eos_token_id": 0,
+    }
     return GPT2LMHeadModel(GPT2Config(**sizes, **off, n_positions=case.length))
 
 
@@ -121,25 +134,27 @@ def best_plain(case: Case) -> Step:
     return plain(case, fused_losses)
 
 
-def discreet(case: Case) -> Step:
-    """Ours: noise from torch's generator into the gradient, the clipped sum onto it."""
+def discreet(case: Case, mode: str = "fast") -> Step:
+    """Ours, the whole private step: clipped sum, a line in the ledger, noise, update."""
     keep_buffers()
     model, batch = case.model(), case.batch()
-    optimizer = _adamw(model)
-    trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
-    backward = ClippedBackward(model, fused_losses, CLIP, strict=True)
-    for p in trained.values():
-        p.grad = torch.zeros_like(p)
-    totals = {name: p.grad for name, p in trained.items() if p.grad is not None}
+    population = 1000 * case.records
+    plan = Plan(rate=1e-3, steps=10**6, noise=NOISE, clip=CLIP, neighbours="replace", population=population)
+    folder = TemporaryDirectory(prefix="discreet-bench-")
+    ledger = Ledger(Path(folder.name, "ledger.jsonl"))
+    private = PrivateStep(model, _adamw(model), fused_losses, plan, Randomness(mode), ledger, strict=True)
+    numbers = count()
 
     def step() -> None:
-        for total in totals.values():
-            total.normal_(0, NOISE * CLIP)
-        backward.add(batch, totals)
-        torch._foreach_mul_(list(totals.values()), 1 / case.records)
-        optimizer.step()
+        private(next(numbers), [batch])
+        assert folder.name  # the ledger's folder lives as long as the step
 
     return step
+
+
+def discreet_secure(case: Case) -> Step:
+    """The same with noise that may be released."""
+    return discreet(case, "secure")
 
 
 def opacus(case: Case, mode: str = "hooks") -> Step:
@@ -183,6 +198,7 @@ ENGINES: dict[str, Callable[[Case], Step]] = {
     "plain": plain,
     "best plain": best_plain,
     "discreet": discreet,
+    "secure": discreet_secure,
     "Opacus": opacus,
 }
 
@@ -195,7 +211,7 @@ def error(case: Case) -> float:
     got = backward.zeros()
     backward.add(batch, got)
     want = {name: torch.zeros_like(total) for name, total in got.items()}
-    for _, grads in each_record(copy.copy(model), batch, losses, trained):
+    for _, grads in each_record(model, batch, losses, trained):
         norm = float(torch.stack([grad.double().square().sum() for grad in grads]).sum().sqrt())
         for name, grad in zip(want, grads, strict=True):
             want[name].add_(grad, alpha=min(1.0, CLIP / norm))

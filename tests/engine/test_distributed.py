@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -28,7 +29,7 @@ from discreet.engine.random_bits import Randomness
 from discreet.engine.sampling import sampler_of
 from discreet.engine.shards import like_parameter, unwrapped
 from discreet.errors import DiscreetError, RefusedError
-from tests.engine.test_private import FAST, SETTINGS, Notes, Points, flat, fresh_model, plan, run, unit_loss
+from tests.engine.test_private import FAST, SETTINGS, Listening, Notes, Points, flat, fresh_model, plan, run, unit_loss
 
 ROOT = Path(__file__).parents[2]
 LOOPBACK = {"GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
@@ -100,16 +101,14 @@ def secure(group, folder):
 
 def noise_only(group, folder):
     """The standard deviation of what is added to a sum of zero."""
-    chosen, model, sums = plan(noise=3.0, steps=60, rate=0.5), fresh_model(), []
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
-    apply = optimizer.step
-    optimizer.step = lambda: sums.append(torch.cat([p.grad.flatten() for p in model.parameters()])) or apply()
+    chosen, model = plan(noise=3.0, steps=60, rate=0.5), fresh_model()
+    optimizer = Listening(model.parameters(), lr=0.0)
     with group.ledger(folder / "ledger.jsonl") as ledger:
         step = PrivateStep(model, optimizer, lambda m, b: unit_loss(m, b) * 0, chosen, FAST, ledger, group=group)
         sampler = group.sampler(sampler_of(chosen, FAST))
         for number in range(chosen.steps):
             step(number, Points().batches(sampler.draw(number)))
-    noise = torch.stack(sums).double() * chosen.expected_batch
+    noise = torch.stack(optimizer.heard).double() * chosen.expected_batch
     return {"variance": float(noise.var()), "count": noise.numel(), "first": noise[0].tolist()}
 
 
@@ -146,7 +145,7 @@ def failing_share(group, folder):
                 raise ZeroDivisionError("quotes a record")
             yield from super().batches(draw)
 
-    applied = []
+    applied: list[Any] = []
     told = stopped(lambda model: steps(group, folder, model, count=3, source=Broken(), each=applied.append))
     return {**told, "applied": len(applied)}
 
@@ -229,7 +228,7 @@ def _fit_sharded(group, folder, model):
         SETTINGS,
         plan(),
         FAST,
-        ledger=None,
+        ledger=None,  # type: ignore[arg-type]
         folder=folder,
         observer=Notes(),
         group=group,
@@ -246,10 +245,11 @@ def shards(group, folder):
     told = {}
     for name, placement in (("rows", Shard(0)), ("columns", Shard(1)), ("copies", Replicate())):
         parameter = distribute_tensor(torch.zeros(5, 7, dtype=torch.bfloat16), mesh, [placement])
-        part = like_parameter(whole, parameter)
+        part: Any = like_parameter(whole, parameter)
         told[name] = [part.dtype == torch.bfloat16, list(part.to_local().shape), part.full_tensor().tolist()]
-    lone = nn.Sequential(nn.Linear(5, 7))
-    lone[0].weight = nn.Parameter(distribute_tensor(lone[0].weight.detach(), mesh, [Shard(0)]))
+    layer = nn.Linear(5, 7)
+    layer.weight = nn.Parameter(distribute_tensor(layer.weight.detach(), mesh, [Shard(0)]))
+    lone = nn.Sequential(layer)
     return {**told, "tensor parallel": stopped(lambda _: unwrapped(lone, group.size))}
 
 

@@ -43,13 +43,7 @@ def unwrapped(model: nn.Module, processes: int) -> nn.Module:
                 "shard it with torch.distributed.fsdp.fully_shard, or leave it whole."
             )
     if not isinstance(model, _kind("fsdp", "FSDPModule")):
-        for name, parameter in model.named_parameters():
-            if isinstance(parameter, _kind("tensor", "DTensor")):
-                raise RefusedError(
-                    f"{name} is sharded, but the model is not an FSDP2 module; call "
-                    "torch.distributed.fsdp.fully_shard(model) on the whole model. Tensor parallel layers cannot be "
-                    "clipped: no process has a record's whole gradient."
-                )
+        _refuse_tensor_parallel(model)
     return model
 
 
@@ -67,6 +61,8 @@ def unsharded(model: nn.Module) -> Iterator[None]:
         part.set_requires_gradient_sync(False, recurse=False)
         part.unshard()
     try:
+        if parts:
+            _refuse_tensor_parallel(model)
         yield
     finally:
         for part in parts:
@@ -85,6 +81,17 @@ def like_parameter(whole: Tensor, parameter: Tensor) -> Tensor:
 
 def _parts(model: nn.Module) -> list[Any]:
     return [module for module in model.modules() if isinstance(module, _kind("fsdp", "FSDPModule"))]
+
+
+def _refuse_tensor_parallel(model: nn.Module) -> None:
+    """Refuses parameters that are in parts although FSDP2 has gathered all it knows of."""
+    for name, parameter in model.named_parameters():
+        if isinstance(parameter, _kind("tensor", "DTensor")):
+            raise RefusedError(
+                f"{name} is sharded, but not by fully_shard on the whole model; call "
+                "torch.distributed.fsdp.fully_shard(model). Tensor parallel layers cannot be clipped: no process has a "
+                "record's whole gradient."
+            )
 
 
 def _kind(home: str, name: str) -> Any:
