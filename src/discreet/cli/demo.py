@@ -71,6 +71,6 @@ def _print_table(rows: list[dict[str, Any]], output: Path) -> None:
     console.out.print(table)
     console.out.print(
         "Trained on the text as it is, the model has learned what secrets look like, and perhaps some of them;\n"
-        "trained on redacted text it talks nearly as well in public and knows nothing of the secrets the policy found.\n"
+        "trained on redacted text it talks nearly as well in public and knows nothing of the secrets that were found.\n"
         f"The runs are in {output / 'runs'}: try  discreet evaluate {output / 'runs' / 'redacted'}"
     )
