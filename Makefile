@@ -1,5 +1,7 @@
 # Two commands: `make demo` and `make test`. Each sets up what it needs, once.
 PYTHON ?= python3.11
+# Options for installing torch, for machines whose pip would find a CUDA build first (see the README).
+TORCH_OPTIONS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -28,7 +30,7 @@ setup: $(READY)
 # torch comes first and pinned: a later resolve must not reach for another build of it.
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet torch==2.13.0
+	$(BIN)/python -m pip install --quiet $(TORCH_OPTIONS) torch==2.13.0
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $(READY)
 

@@ -77,6 +77,14 @@ def test_data_settings_divide_and_limit(tmp_path):
     assert 50 < len(list(corpus.records("valid"))) < 110  # binomial, 400 draws of .2: 3.75 standard deviations
 
 
+def test_bad_rows_that_were_skipped_are_counted_in_the_run(tmp_path, small):
+    path = tmp_path / "notes.jsonl"
+    path.write_text("".join(f'{{"id": "{n}", "text": "note number {n}"}}\n' for n in range(60)) + "not json\n{}\n")
+    settings = {**small, "data": {"path": str(path), "on_bad": "skip"}, "policy": "digits"}
+    run = train_recipe(make_recipe(settings), tmp_path / "run", progress=False)
+    assert sum(run.manifest["skipped"].values()) == 2
+
+
 def test_an_lstm_learns_what_is_regular_in_the_text(tmp_path, notes, small):
     settings = {**small, "training": {"epochs": 8, "batch_size": 4, "learning_rate": 0.05}}
     run = train(notes, "gold", output=tmp_path / "run", progress=False, **settings)

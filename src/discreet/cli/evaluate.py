@@ -14,7 +14,7 @@ from discreet.cli.options import Json
 def evaluate(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run.")],
     data: Annotated[Path | None, typer.Option(help="Records to score [the run's own test split].")] = None,
-    split: Annotated[str, typer.Option(help="Which split; a file without splits is scored whole.")] = "test",
+    split: Annotated[str, typer.Option(help="Which split; a file that has only one is scored whole.")] = "test",
     policy: Annotated[str | None, typer.Option("--policy", "-p", help="What is secret [the run's policy].")] = None,
     json_output: Json = False,
 ) -> None:
@@ -27,8 +27,8 @@ def evaluate(
     if data is not None:
         settings = opened.recipe.data
         corpus = read(data, fields=settings.fields.fields()) if settings else read(data)
-        if set(corpus.splits) == {"train"}:
-            split = "train"
+        if split not in corpus and len(corpus.splits) == 1:
+            (split,) = corpus.splits
     from discreet.evaluate.perplexity import evaluate as evaluate_run  # loads torch: after the run is known to be there
 
     with console.progress() as bar:

@@ -52,6 +52,8 @@ def train(
 
     run = train_recipe(chosen, place, overwrite=overwrite)
     last = run.metrics[-1]
+    for reason, count in run.manifest["skipped"].items():
+        console.say(f"Bad rows skipped: {count:,} ({reason}).")
     if json_output:
         console.emit({"run": str(run.path), "metrics": last, **run.manifest})
     else:

@@ -20,7 +20,7 @@ from discreet.policy.specs import policy as make_policy
 from discreet.progress import TrainingBar
 from discreet.text.corpora.contract import named
 from discreet.text.corpus import Corpus, divide
-from discreet.text.reading import read
+from discreet.text.reading import open_records, read
 from discreet.text.tokenize import Encoder
 from discreet.text.vocabulary import load_tokenizer, train_bpe, with_mask
 
@@ -73,8 +73,29 @@ def train_recipe(
             guarantee = mechanism.train(training, options)
         guarantee.write(run.path / "privacy.json")
         save_model(training.model, run.model_folder)
-        run.finish(parameters=sum(p.numel() for p in training.model.parameters()), vocabulary=len(encoder.tokenizer))
+        run.finish(
+            skipped=_skipped(recipe.data),
+            parameters=sum(p.numel() for p in training.model.parameters()),
+            vocabulary=len(encoder.tokenizer),
+        )
     return run
+
+
+def _skipped(data: DataSettings | None) -> dict[str, int]:
+    """How many rows of the data were left out as bad, by reason; a walk of its own, because splits hide the count."""
+    if data is None or data.corpus or data.on_bad != "skip":
+        return {}
+    records = open_records(
+        Path(data.path),
+        fields=data.fields.fields(),
+        records=data.records,
+        encoding=data.encoding,
+        on_bad=data.on_bad,
+        format=data.format,
+    )
+    for _ in records:
+        pass
+    return dict(records.skipped)
 
 
 def read_corpus(data: DataSettings | None) -> Corpus:

@@ -1,0 +1,30 @@
+"""What the set-up brings: the pinned versions, and no CUDA with the CPU build of torch."""
+
+from importlib.metadata import distributions, version
+from pathlib import Path
+
+import pytest
+import torch
+
+ROOT = Path(__file__).parents[1]
+
+
+def pins() -> dict[str, str]:
+    lines = (ROOT / "constraints.txt").read_text().split()
+    return dict(line.split("==") for line in lines)
+
+
+def test_every_package_of_the_environment_is_pinned():
+    installed = {d.metadata["Name"].lower().replace("_", "-") for d in distributions()}
+    pinned = {name.lower().replace("_", "-") for name in pins()}
+    assert installed - pinned <= {"pip", "setuptools", "discreet"}
+
+
+def test_torch_is_the_pinned_one():
+    assert version("torch").split("+")[0] == pins()["torch"]
+
+
+def test_a_cpu_build_of_torch_brings_no_cuda_packages():
+    if torch.version.cuda is not None:
+        pytest.skip("this is a CUDA build of torch")
+    assert [d.metadata["Name"] for d in distributions() if d.metadata["Name"].startswith("nvidia")] == []
