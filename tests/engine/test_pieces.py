@@ -115,6 +115,13 @@ def test_gram_matrices_in_any_number_of_blocks_give_the_same_norms(blocks: int, 
     torch.testing.assert_close(gram_squares(rows, columns, blocks), want)
 
 
+@pytest.mark.parametrize("size", [1, 1024, 1030, 3_000_000])
+def test_the_norm_of_many_numbers_is_right_to_less_than_the_slack(size: int) -> None:
+    numbers = torch.rand(2, size, generator=torch.Generator().manual_seed(0))
+    want = numbers.double().square().sum(1)
+    torch.testing.assert_close(Whole(numbers).squares(Costs()), want, rtol=2e-7, atol=0)
+
+
 def test_a_vocabulary_sized_gradient_is_never_written_down() -> None:
     for costs in (Costs(), Costs(measure=False)):
         assert costs.way(torch.zeros(2, 16, 8192), torch.zeros(2, 16, 64)) is not INSTANTIATE

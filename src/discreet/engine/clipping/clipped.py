@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from discreet.engine.clipping.contract import NoRule
 from discreet.engine.clipping.costs import Costs
 from discreet.engine.clipping.fallback import Loss, each_record
-from discreet.engine.clipping.products import full_precision, wide
+from discreet.engine.clipping.products import full_precision, squares_of_rows, wide
 from discreet.engine.clipping.strategies import Clip, Strategy
 from discreet.engine.clipping.tape import Tape
 from discreet.engine.clipping.trial import one_per_record
@@ -117,7 +117,7 @@ class ClippedBackward:
         norms, losses, skips = [], [], 0
         with torch.enable_grad():
             for value, grads in each_record(self._model, batch, self._loss, trained):
-                squares = torch.stack([torch.linalg.vector_norm(grad).double().square() for grad in grads]).unsqueeze(1)
+                squares = torch.stack([squares_of_rows(grad.reshape(1, -1)) for grad in grads])
                 factors, skipped = self._factors(squares, names)
                 skips += int(skipped)
                 if not skipped:

@@ -14,7 +14,14 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from discreet.engine.clipping.products import add_product, add_weighted, flat, gram_squares, instantiate
+from discreet.engine.clipping.products import (
+    add_product,
+    add_weighted,
+    flat,
+    gram_squares,
+    instantiate,
+    squares_of_rows,
+)
 
 
 class Way(NamedTuple):
@@ -85,7 +92,7 @@ def _take(way: Way, rows: Tensor, columns: Tensor, factors: Tensor, total: Tenso
     """All the work one layer makes under one way: its norms and its clipped sum."""
     if way is INSTANTIATE:
         gradients = instantiate(rows, columns)
-        torch.linalg.vector_norm(gradients.flatten(1), dim=1)
+        squares_of_rows(gradients.flatten(1))
         add_weighted(total, gradients, factors)
     else:
         gram_squares(rows, columns, way.blocks)

@@ -23,7 +23,15 @@ import torch
 from torch import Tensor
 
 from discreet.engine.clipping.costs import INSTANTIATE, Costs
-from discreet.engine.clipping.products import add_product, add_weighted, flat, gram_squares, instantiate, wide
+from discreet.engine.clipping.products import (
+    add_product,
+    add_weighted,
+    flat,
+    gram_squares,
+    instantiate,
+    squares_of_rows,
+    wide,
+)
 
 
 class Piece(ABC):
@@ -62,8 +70,7 @@ class Whole(Piece):
         return len(self.gradients)
 
     def squares(self, costs: Costs) -> Tensor:
-        norms: Tensor = torch.linalg.vector_norm(self.gradients.flatten(1), dim=1)
-        return norms.square_()
+        return squares_of_rows(self.gradients.flatten(1))
 
     def add_to(self, total: Tensor, factors: Tensor) -> None:
         add_weighted(total, self.gradients.to(total.dtype), factors.to(total.dtype))
