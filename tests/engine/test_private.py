@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch import nn
 
+from discreet.engine.clipping.costs import Costs
 from discreet.engine.clipping.strategies import Clip, Normalise
 from discreet.engine.ledger import Ledger, read_ledger
 from discreet.engine.plan import Plan, clip_of
@@ -177,6 +178,14 @@ def test_a_killed_seeded_run_goes_on_to_the_same_weights_and_spends_no_more(tmp_
     assert torch.equal(flat(whole), flat(resumed))
     assert notes.reports[0].step == die_after  # spent and applied, but not in the checkpoint
     assert read_ledger(tmp_path / "killed" / "ledger.jsonl")["train"].releases == 12
+
+
+def test_sums_of_a_seeded_step_do_not_depend_on_timings(tmp_path, monkeypatch):
+    def timed(*_):
+        raise AssertionError("a seeded step was timed")
+
+    monkeypatch.setattr(Costs, "_measured", timed)
+    run(tmp_path)
 
 
 def test_a_killed_secure_run_goes_on_after_the_last_step_spent(tmp_path):

@@ -33,6 +33,7 @@ from torch import nn
 
 from discreet.engine import checkpoint
 from discreet.engine.clipping.clipped import ClippedBackward
+from discreet.engine.clipping.costs import Costs
 from discreet.engine.clipping.fallback import Loss as UnitLoss
 from discreet.engine.clipping.strategies import Clip, ClipGroups, Normalise, Strategy
 from discreet.engine.distributed import ALONE, Group, beginnings
@@ -111,7 +112,10 @@ class PrivateStep:
             raise SettingError(
                 f"The clipping lets a unit change the sum by {strategy.sensitivity:g}, the plan allows {plan.clip:g}."
             )
-        self._backward = ClippedBackward(model, loss, strategy, strict=strict)
+        # A seeded step that is repeated after a kill must be the same release to the last bit, so its sums may not
+        # depend on which way to a norm happened to be faster; a secure step is never repeated.
+        costs = Costs(measure=randomness.secure)
+        self._backward = ClippedBackward(model, loss, strategy, strict=strict, costs=costs)
         self._check_optimizer()
         with unsharded(model):
             self._sums = self._backward.zeros()
