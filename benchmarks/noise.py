@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from discreet.engine.ledger import Ledger
-from discreet.engine.noise import noise_of
+from discreet.engine.noise import Noise
 from discreet.engine.plan import Plan
 from discreet.engine.random_bits import Randomness
 from discreet.engine.sampling import PoissonSampler
@@ -47,13 +47,12 @@ def sources(buffers: list[Tensor]) -> dict[str, Callable[[], None]]:
 
     found: dict[str, Callable[[], None]] = {"torch.normal_, 1 thread": torch_normal}
     for threads in (1, 2):
-        for name, randomness, draws in (
-            ("fast", Randomness("fast"), 4),
-            ("secure, AES-128-CTR", Randomness(cipher="aes-128-ctr"), 4),
-            ("secure, ChaCha-20", Randomness(cipher="chacha-20"), 4),
-            ("secure, AES-128-CTR, shared draws", Randomness(cipher="aes-128-ctr"), 1),
+        for name, randomness in (
+            ("fast", Randomness("fast")),
+            ("secure, AES-256-CTR", Randomness(cipher="aes-256-ctr")),
+            ("secure, ChaCha-20", Randomness(cipher="chacha-20")),
         ):
-            noise = noise_of(randomness, threads=threads, draws=draws)
+            noise = Noise(randomness, threads=threads)
             label = f"{name}, {threads} thread{'s' * (threads > 1)}"
             found[label] = lambda noise=noise: noise.add_(buffers, 1.0)  # type: ignore[misc]
     return found

@@ -12,9 +12,10 @@ import pytest
 import torch
 from scipy import stats
 
+from discreet.engine import normals
 from discreet.engine.chunks import CHUNK, chunks_of, length
-from discreet.engine.noise import FastNoise, NoiseSource, SecureNoise, noise_of, seed_generator
-from discreet.engine.random_bits import Randomness, chosen_cipher, cipher_generator
+from discreet.engine.noise import Noise, NoiseSource
+from discreet.engine.random_bits import Randomness
 from discreet.errors import RunError, SettingError
 
 FALSE_ALARM = 3e-7
@@ -23,10 +24,9 @@ Z = 5.2
 """Two-sided normal tail 2e-7."""
 
 SOURCES: dict[str, Callable[[], NoiseSource]] = {
-    "fast": lambda: FastNoise(Randomness("fast", seed=11), threads=2),
-    "secure": lambda: SecureNoise(Randomness(), threads=2),
-    "secure, ChaCha-20": lambda: SecureNoise(Randomness(cipher="chacha-20"), threads=2),
-    "secure, shared draws": lambda: SecureNoise(Randomness(), threads=2, draws=1),
+    "fast": lambda: Noise(Randomness("fast", seed=11), threads=2),
+    "secure": lambda: Noise(Randomness(), threads=2),
+    "secure, ChaCha-20": lambda: Noise(Randomness(cipher="chacha-20"), threads=2),
 }
 SIZES = [3 * CHUNK + 1001, 7, CHUNK // 2]
 
@@ -86,14 +86,6 @@ class TestIndependence:
         worst = max(abs(correlation_z(x[i], x[j])) for i in range(6) for j in range(i))
         assert 15 * 2 * stats.norm.sf(worst) > FALSE_ALARM
 
-    def test_of_coordinates_that_share_draws(self):
-        rows = SecureNoise(Randomness(), draws=1).normals(4 * CHUNK).reshape(4, CHUNK)
-        products = [(i, j) for i in range(4) for j in range(i)]
-        worst = max(abs(correlation_z(rows[i], rows[j])) for i, j in products)
-        # Uncorrelated is not independent: squares would show sums that are merely orthogonal.
-        squares = max(abs(correlation_z(rows[i] ** 2 - 1, rows[j] ** 2 - 1)) / 2 for i, j in products)
-        assert 24 * 2 * stats.norm.sf(max(worst, squares)) > FALSE_ALARM
-
     def test_no_block_comes_twice(self, source):
         """Neither within a step nor between steps, wherever it starts. Chance alone: 1e6^2/2 pairs of 64-bit keys."""
         x = np.concatenate([drawn(source), drawn(source)]).astype(np.float32)
@@ -106,100 +98,37 @@ class TestIndependence:
         assert len(np.unique(keys)) == len(keys)
 
     def test_lanes_of_one_seed_differ(self):
-        one, other = (drawn(FastNoise(Randomness("fast", seed=1), lane=lane)) for lane in (0, 1))
+        one, other = (drawn(Noise(Randomness("fast", seed=1), lane=lane)) for lane in (0, 1))
         assert abs(correlation_z(one, other)) < Z
 
     def test_neighbouring_seeds_differ(self):
-        one, other = (drawn(FastNoise(Randomness("fast", seed=seed))) for seed in (1, 2))
+        one, other = (drawn(Noise(Randomness("fast", seed=seed))) for seed in (1, 2))
         assert abs(correlation_z(one, other)) < Z
 
 
 ODD = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93)
 
 
-class TestCiphers:
-    def test_chacha_gives_the_published_key_stream(self):
-        """The ChaCha-20 block of the zero key and counter (RFC 8439, A.1, vector 1)."""
-        from randomgen import ChaCha  # type: ignore[import-untyped]
-
-        stream = ChaCha(key=0, counter=0, rounds=20).random_raw(2).astype("<u8").tobytes()
-        assert stream.hex() == "76b8e0ada0f13d90405d6ae55386bd28"
-
-    def test_aes_gives_the_published_key_stream(self):
-        """AES-128 of the zero block under the zero key (the hash key in test case 1 of the GCM specification)."""
-        from randomgen import AESCounter
-
-        stream = AESCounter(key=0, counter=0).random_raw(2).astype("<u8").tobytes()
-        assert stream.hex() == "66e94bd4ef8a2c3b884cfa59ca342b2e"
-
-    @pytest.mark.parametrize("cipher", ["aes-128-ctr", "chacha-20"])
-    def test_every_generator_has_a_key_of_the_operating_system(self, cipher, monkeypatch):
-        asked: list[int] = []
-
-        def zeros(size):
-            asked.append(size)
-            return bytes(size)
-
-        monkeypatch.setattr("os.urandom", zeros)
-        assert (
-            cipher_generator(cipher).bit_generator.random_raw() == cipher_generator(cipher).bit_generator.random_raw()
-        )
-        assert asked == ([16] * 2 if cipher == "aes-128-ctr" else [32] * 2)
-
-    def test_secure_noise_uses_one_key_per_chunk(self, monkeypatch):
-        keys: list[int] = []
-        real = np.random.Generator
-
-        def counted(bits):
-            keys.append(int(bits.random_raw()))
-            return real(bits)
-
-        monkeypatch.setattr("discreet.engine.random_bits.np.random.Generator", counted)
-        drawn(SecureNoise(Randomness(), threads=3), sizes=[5 * CHUNK])
-        assert len(set(keys)) == len(keys) == 5
-
-    def test_an_unknown_cipher_is_refused(self):
-        with pytest.raises(SettingError, match="rot13"):
-            Randomness(cipher="rot13")
-
-
-class TestFourSum:
-    def test_is_half_the_sum_of_four_after_one_thrown_away(self, monkeypatch):
-        values = iter(range(10**6))
-
-        class Counting:
-            def standard_normal(self, size=None, out=None):
-                if out is None:
-                    return float(next(values))
-                out[...] = [next(values) for _ in out]
-                return out
-
-        monkeypatch.setattr(Randomness, "generator", lambda self, *_: Counting())
-        assert SecureNoise(Randomness()).normals(2).tolist() == [(1 + 3 + 5 + 7) / 2, (2 + 4 + 6 + 8) / 2]
-
-    def test_shared_draws_are_mixed_by_an_orthogonal_matrix_of_halves(self, monkeypatch):
-        columns = np.eye(4)
-
-        class Unit:
-            def standard_normal(self, size=None):
-                return columns.copy() if size is not None else 0.0
-
-        monkeypatch.setattr(Randomness, "generator", lambda self, *_: Unit())
-        mixed = SecureNoise(Randomness(), draws=1).normals(16).reshape(4, 4)
-        assert np.array_equal(abs(mixed), np.full((4, 4), 0.5))
-        assert np.array_equal(mixed @ mixed.T, np.eye(4))
-
-    def test_noise_is_added_in_float64_and_rounded_once(self, monkeypatch):
+class TestRounding:
+    def test_noise_is_added_and_divided_in_float64_and_rounded_once(self, monkeypatch):
         """2^24 + (1 + 2^-27) is above the middle of two float32 numbers; noise rounded first would hit the middle."""
-        noise = SecureNoise(Randomness())
-        monkeypatch.setattr(noise, "normals", lambda count: np.full(count, 1 + 2.0**-27))
-        buffer = torch.full((3,), 2.0**24)
-        noise.add_([buffer], 1.0)
-        assert buffer.tolist() == [2.0**24 + 2] * 3
+        monkeypatch.setattr(normals, "standard_normals", lambda stream, count, draws: np.full(count, 1 + 2.0**-27))
+        for divide in (1.0, 8.0):
+            buffer = torch.full((3,), 2.0**24)
+            Noise(Randomness()).add_([buffer], 1.0, divide=divide)
+            assert buffer.tolist() == [(2.0**24 + 2) / divide] * 3
 
-    def test_shared_draws_are_not_shown_in_full_precision(self):
-        with pytest.raises(SettingError, match="float64"):
-            SecureNoise(Randomness(), draws=1).add_([torch.zeros(2, dtype=torch.float64)], 1.0)
+    @pytest.mark.parametrize(("mode", "draws"), [("secure", 4), ("fast", 1)])
+    def test_a_release_sums_four_draws_and_an_experiment_one(self, mode, draws, monkeypatch):
+        asked = []
+
+        def counted(stream, count, draws):
+            asked.append(draws)
+            return np.zeros(count)
+
+        monkeypatch.setattr(normals, "standard_normals", counted)
+        Noise(Randomness(mode)).add_([torch.zeros(9)], 1.0)
+        assert asked == [draws]
 
 
 class TestBuffers:
@@ -215,7 +144,7 @@ class TestBuffers:
     def test_of_any_kind_of_float_and_layout(self, dtype, transposed):
         buffer = torch.zeros(300, 200, dtype=dtype)
         given = buffer.t() if transposed else buffer
-        SecureNoise(Randomness()).add_([given], 2.0)
+        Noise(Randomness()).add_([given], 2.0)
         x = buffer.double().numpy().ravel() / 2
         assert buffer.dtype == dtype
         assert abs((x * x).mean() - 1) < Z * math.sqrt(2 / len(x)) + (1e-3 if dtype == torch.bfloat16 else 0)
@@ -229,6 +158,11 @@ class TestBuffers:
     def test_a_standard_deviation_that_protects_nothing_is_refused(self, source, std):
         with pytest.raises(SettingError, match="positive"):
             source.add_([torch.zeros(4)], std)
+
+    @pytest.mark.parametrize("divide", [0.0, -1.0, math.nan, math.inf])
+    def test_a_divisor_that_is_not_a_positive_number_is_refused(self, source, divide):
+        with pytest.raises(SettingError, match="divisor"):
+            source.add_([torch.zeros(4)], 1.0, divide=divide)
 
     def test_nothing_to_do_is_fine(self, source):
         source.add_([], 1.0)
@@ -247,101 +181,36 @@ class TestBuffers:
 
 class TestReplay:
     def test_fast_noise_is_a_function_of_seed_and_step_whatever_the_threads(self):
-        one, four = (FastNoise(Randomness("fast", seed=5), threads=threads) for threads in (1, 4))
+        one, four = (Noise(Randomness("fast", seed=5), threads=threads) for threads in (1, 4))
         for _ in range(2):
             assert np.array_equal(drawn(one), drawn(four))
 
     def test_fast_noise_goes_on_from_a_checkpoint(self):
-        whole = FastNoise(Randomness("fast", seed=5))
+        whole = Noise(Randomness("fast", seed=5))
         first, state, second = drawn(whole), whole.state(), drawn(whole)
-        resumed = FastNoise(Randomness("fast", seed=5))
+        resumed = Noise(Randomness("fast", seed=5))
         resumed.restore(state)
         assert np.array_equal(drawn(resumed), second)
         assert not np.array_equal(first, second)
 
     def test_secure_noise_cannot_be_replayed(self):
-        noise = SecureNoise(Randomness(seed=3))
+        noise = Noise(Randomness(seed=3))
         state, first = noise.state(), drawn(noise)
         noise.restore(state)
         assert not np.array_equal(drawn(noise), first)
         assert state == {"noise": "secure"}
 
     def test_another_kind_or_seed_of_noise_is_refused(self):
-        fast, secure = FastNoise(Randomness("fast", seed=5)), SecureNoise(Randomness())
+        fast, secure = Noise(Randomness("fast", seed=5)), Noise(Randomness())
         with pytest.raises(RunError, match="secure noise"):
             fast.restore(secure.state())
         with pytest.raises(RunError, match="fast noise"):
             secure.restore(fast.state())
         with pytest.raises(RunError, match="seed"):
-            FastNoise(Randomness("fast", seed=6)).restore(fast.state())
-
-    def test_all_words_of_a_torch_generator_are_set(self):
-        """numpy's Mersenne Twister with the same words gives the same numbers: torch's layout is what we think."""
-        words = np.random.PCG64(1).random_raw(312).view(np.uint32)
-        generator, other = torch.Generator(), np.random.MT19937()
-        seed_generator(generator, words)
-        other.state = {"bit_generator": "MT19937", "state": {"key": words, "pos": 624}}
-        ours = torch.empty(1500, dtype=torch.int64).random_(0, 1 << 24, generator=generator)
-        assert ours.tolist() == (other.random_raw(1500) % (1 << 24)).tolist()
-
-    def test_noise_goes_with_its_randomness(self):
-        assert isinstance(noise_of(Randomness()), SecureNoise)
-        assert isinstance(noise_of(Randomness("fast")), FastNoise)
-        with pytest.raises(SettingError, match="secure randomness"):
-            SecureNoise(Randomness("fast"))
-        with pytest.raises(SettingError, match="seed"):
-            FastNoise(Randomness())
+            Noise(Randomness("fast", seed=6)).restore(fast.state())
 
     def test_the_guarantee_hears_what_the_noise_is_made_of(self):
-        secure, fast = noise_of(Randomness()).describe(), noise_of(Randomness("fast")).describe()
-        assert secure["generator"] == chosen_cipher() in ("aes-128-ctr", "chacha-20")
+        secure, fast = Noise(Randomness()).describe(), Noise(Randomness("fast")).describe()
+        assert secure["generator"] == "aes-256-ctr"
         assert "(g1+g2+g3+g4)/2" in secure["noise"]
         assert (secure["replayable"], fast["replayable"]) == (False, True)
-
-
-class TestDrawAhead:
-    def counted(self, monkeypatch, **options) -> tuple[SecureNoise, list[int]]:
-        noise = SecureNoise(Randomness(), threads=2, **options)
-        counts: list[int] = []
-        real = noise.normals
-
-        def normals(count):
-            counts.append(count)
-            return real(count)
-
-        monkeypatch.setattr(noise, "normals", normals)
-        return noise, counts
-
-    def test_draws_no_more_than_its_share_and_the_step_the_rest(self, monkeypatch):
-        noise, counts = self.counted(monkeypatch, ahead=0.5)
-        noise.draw_ahead([(4, CHUNK), (CHUNK,)])
-        noise._pool.submit(int).result()  # behind the draws in the queue of the pool
-        assert sum(counts) <= 0.5 * 5 * CHUNK
-        assert len(counts) == 2
-        noise.add_([torch.zeros(4, CHUNK), torch.zeros(CHUNK)], 1.0)
-        assert sum(counts) == 5 * CHUNK
-
-    def test_noise_drawn_ahead_is_good_noise_and_used_once(self):
-        noise = SecureNoise(Randomness(), threads=2, ahead=1.0)
-        noise.draw_ahead([(size,) for size in SIZES])
-        first, second = drawn(noise), drawn(noise)
-        assert stats.kstest(first, "norm").pvalue > FALSE_ALARM
-        assert abs(correlation_z(first, second)) < Z
-
-    def test_noise_drawn_for_other_buffers_is_not_used(self, monkeypatch):
-        noise, counts = self.counted(monkeypatch, ahead=1.0)
-        noise.draw_ahead([(CHUNK,)])
-        noise._pool.submit(int).result()
-        noise.add_([torch.zeros(CHUNK - 1)], 1.0)
-        assert counts == [CHUNK, CHUNK - 1]
-
-    def test_a_failing_draw_fails_the_step(self, monkeypatch):
-        noise = SecureNoise(Randomness(), ahead=1.0)
-
-        def broken(count):
-            raise OSError("no entropy")
-
-        monkeypatch.setattr(noise, "normals", broken)
-        noise.draw_ahead([(CHUNK,)])
-        with pytest.raises(OSError, match="no entropy"):
-            noise.add_([torch.zeros(CHUNK)], 1.0)

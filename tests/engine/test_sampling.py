@@ -137,12 +137,10 @@ class TestPoisson:
         bound = threshold(0.25)
 
         class Coins:
-            class bit_generator:
-                @staticmethod
-                def random_raw(size):
-                    return np.array([bound, bound - 1, 0, 2**64 - 1], np.uint64)
+            def words(self, count):
+                return np.array([bound, bound - 1, 0, 2**64 - 1], np.uint64)
 
-        monkeypatch.setattr(Randomness, "generator", lambda self, *_: Coins())
+        monkeypatch.setattr(Randomness, "stream", lambda self, *_: Coins())
         assert PoissonSampler(4, 0.25, Randomness()).units(0).tolist() == [1, 2]
 
 

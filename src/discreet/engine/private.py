@@ -38,7 +38,7 @@ from discreet.engine.clipping.fallback import Loss as UnitLoss
 from discreet.engine.clipping.strategies import Clip, ClipGroups, Normalise, Strategy
 from discreet.engine.distributed import ALONE, Group, beginnings
 from discreet.engine.ledger import PHASE, Ledger
-from discreet.engine.noise import noise_of
+from discreet.engine.noise import Noise
 from discreet.engine.plain import Batch, make_optimizer, step_seed
 from discreet.engine.plan import Plan
 from discreet.engine.precision import autocast, resolve
@@ -104,7 +104,7 @@ class PrivateStep:
     ) -> None:
         group.check_ledger(ledger)
         model = unwrapped(model, group.size)
-        self.plan, self.noise, self.precision = plan, group.noise(noise_of(randomness)), precision
+        self.plan, self.noise, self.precision = plan, group.noise(Noise(randomness)), precision
         self._model, self._optimizer, self._ledger, self._phase = model, optimizer, ledger, phase
         self._group, self._begun = group, False
         strategy = strategy or strategy_of(plan)
@@ -127,13 +127,12 @@ class PrivateStep:
         if not self._begun:
             self._check_beginning()
         torch._foreach_zero_(sums)
-        self.noise.draw_ahead([total.shape for total in sums])
         with unsharded(self._model):
             counts = self._group.agree(f"the clipping of step {step}", lambda: self._clip(step, batches))
         units, clipped, skipped, losses = (sum(column) for column in zip(*counts, strict=True))
         self._group.add_up(sums)
         self._ledger.spend(self.plan, step, phase=self._phase)
-        self.noise.add_(sums, self.plan.noise_std)
+        self.noise.add_(sums, self.plan.noise_std, divide=self.plan.expected_batch)
         self._apply()
         rate = float(self._optimizer.param_groups[0]["lr"])
         return StepReport(step, self.plan.steps, units, losses / max(1, units), clipped / max(1, units), skipped, rate)
@@ -154,7 +153,6 @@ class PrivateStep:
 
     def _apply(self) -> None:
         """The noisy sum over the expected batch becomes the gradient of an ordinary optimizer."""
-        torch._foreach_div_(list(self._sums.values()), self.plan.expected_batch)
         for name, parameter in self._model.named_parameters():
             if parameter.requires_grad:
                 parameter.grad = like_parameter(self._sums[name], parameter)

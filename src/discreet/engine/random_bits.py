@@ -1,43 +1,51 @@
 """Where randomness comes from: a cipher keyed by the operating system for releases, a seed for experiments.
 
     >>> seeded = Randomness("fast", seed=7)
-    >>> seeded.generator("coins", 3).random() == seeded.generator("coins", 3).random()
+    >>> seeded.stream("coins", 3).words(2).tolist() == seeded.stream("coins", 3).words(2).tolist()
     True
     >>> secure = Randomness()
-    >>> secure.generator("coins", 3).random() == secure.generator("coins", 3).random()
+    >>> secure.stream("coins", 3).words(2).tolist() == secure.stream("coins", 3).words(2).tolist()
     False
 
 One `Randomness` makes both the batches and the noise of a run, because mixing the two kinds is dangerous: the same
 noise on another batch cancels in the difference of the two releases, and what is left is the data.
 
-*secure*: every generator asked for is a cipher in counter mode under a key of its own from `os.urandom`. Nothing is
+*secure*: every stream asked for is the key stream of a cipher under a key of its own from `os.urandom`. Nothing is
 shared, so threads, chunks and forked processes cannot overlap; nothing is kept, so nothing can be replayed and a stolen
-checkpoint tells nothing of past or future noise. AES-128 where the processor has instructions for it (twice as fast),
-ChaCha-20 with a 256-bit key elsewhere or when asked for; a key lives for one chunk, far below where 128-bit blocks
-start to tell. The ciphers are those of `randomgen`, tested here against published vectors, but not an audited library.
+checkpoint tells nothing of past or future noise. AES-256 in counter mode, or ChaCha-20, both as OpenSSL has them
+(through the package `cryptography`); a key lives for one chunk, far below where 128-bit blocks start to tell.
 
-*fast*: every generator is a function of the seed, the purpose and the numbers asked with, so a resumed run is the
-uninterrupted one bit for bit. Whoever knows the seed can subtract the noise: a guarantee that rests on it is for
+*fast*: the key is a function of the seed, the purpose and the numbers asked with, so a resumed run is the uninterrupted
+one bit for bit. Whoever knows the seed can subtract the noise: a guarantee that rests on it is for
 experiments.
 
 The seed of a secure run decides only what needs no secrecy (`order`: the shuffled epochs, for which no amplification is
 claimed).
 """
 
+import hashlib
 import os
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
+import numpy.typing as npt
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from discreet.errors import MissingPackageError, SettingError
+from discreet.errors import SettingError
 
 MODES = ("secure", "fast")
-CIPHERS = ("auto", "aes-128-ctr", "chacha-20")
+CIPHERS = ("aes-256-ctr", "chacha-20")
 
+Words = npt.NDArray[np.uint64]
 Purpose = Literal["coins", "noise", "order"]
 _PURPOSES: dict[str, int] = {"coins": 1, "noise": 2, "order": 3}
+
+
+class Stream(Protocol):
+    """Uniform 64-bit words, as many as are asked for."""
+
+    def words(self, count: int) -> Words: ...
 
 
 @dataclass(frozen=True)
@@ -46,7 +54,7 @@ class Randomness:
 
     mode: str = "secure"
     seed: int = 0
-    cipher: str = "auto"
+    cipher: str = CIPHERS[0]
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
@@ -65,46 +73,42 @@ class Randomness:
         """What the ledger tells draws apart by: a step drawn twice with the same seed is one release, any other two."""
         return None if self.secure else f"seed-{self.seed}"
 
-    def generator(self, purpose: Purpose, *numbers: int) -> np.random.Generator:
-        """A generator for one purpose: fresh at every call if secure, a function of the arguments if seeded."""
+    def stream(self, purpose: Purpose, *numbers: int) -> Stream:
+        """A stream for one purpose: fresh at every call if secure, a function of the arguments if seeded."""
         if self.secure and purpose != "order":
-            return cipher_generator(self.cipher)
-        key = (_PURPOSES[purpose], *numbers)
-        return np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence(self.seed, spawn_key=key)))
+            return KeyStream(os.urandom(32), self.cipher)
+        return KeyStream(seed_key(self.seed, _PURPOSES[purpose], *numbers))
 
     def describe(self) -> dict[str, Any]:
         """For the guarantee: what the coins and the noise were drawn from."""
         if not self.secure:
             return {"randomness": "fast", "generator": "seeded", "replayable": True}
-        return {"randomness": "secure", "generator": chosen_cipher(self.cipher), "replayable": False}
+        return {"randomness": "secure", "generator": self.cipher, "replayable": False}
 
 
-def cipher_generator(cipher: str = "auto") -> np.random.Generator:
-    """A generator over a cipher's key stream, under a fresh key of the operating system."""
-    ciphers = _randomgen()
-    if chosen_cipher(cipher) == "aes-128-ctr":
-        return np.random.Generator(ciphers.AESCounter(key=int.from_bytes(os.urandom(16))))
-    return np.random.Generator(ciphers.ChaCha(key=int.from_bytes(os.urandom(32)), rounds=20))
+class KeyStream:
+    """The key stream of a cipher: as good as random words to whoever does not have the key."""
+
+    def __init__(self, key: bytes, cipher: str = CIPHERS[0]) -> None:
+        start = bytes(16)
+        if cipher == "chacha-20":
+            self._encryptor = Cipher(algorithms.ChaCha20(key, start), None).encryptor()
+        else:
+            self._encryptor = Cipher(algorithms.AES(key), modes.CTR(start)).encryptor()
+
+    def words(self, count: int) -> Words:
+        stream = np.empty(count, np.uint64)
+        size = 8 * count
+        if count:
+            self._encryptor.update_into(
+                _ZEROS[:size] if size <= len(_ZEROS) else bytes(size), stream.view(np.uint8).data
+            )
+        return stream
 
 
-def chosen_cipher(cipher: str = "auto") -> str:
-    """What `auto` means on this machine."""
-    if cipher != "auto":
-        return cipher
-    return "aes-128-ctr" if _has_aes_instructions() else "chacha-20"
+_ZEROS = memoryview(bytes(1 << 18))
 
 
-@cache
-def _has_aes_instructions() -> bool:
-    """Without them the library looks bytes up in tables: slower, and its timing depends on the key."""
-    return bool(_randomgen().AESCounter(key=0).use_aesni)
-
-
-def _randomgen() -> Any:
-    try:
-        import randomgen  # type: ignore[import-untyped]
-    except ImportError:
-        raise MissingPackageError(
-            "Secure randomness needs the package randomgen; install it with 'pip install randomgen'."
-        ) from None
-    return randomgen
+def seed_key(*numbers: int) -> bytes:
+    """The key that goes with a seed and whatever tells its streams apart."""
+    return hashlib.sha256(repr(numbers).encode()).digest()

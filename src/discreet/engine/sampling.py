@@ -5,7 +5,7 @@
     >>> draw.records.tolist()
     [0, 5, 16, 36, 41, 42]
 
-Poisson sampling throws one coin per unit and step. A coin is a 64-bit number of the generator compared with
+Poisson sampling throws one coin per unit and step. A coin is a 64-bit word of the stream compared with
 floor(rate * 2^64): the probability is the rate itself, or below it by less than 2^-64 for rates under 2^-11. Below is
 the safe side: epsilon grows with the rate.
 
@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.engine.plan import Plan
-from discreet.engine.random_bits import Randomness
+from discreet.engine.random_bits import Randomness, Stream
 from discreet.errors import SettingError
 
 IntArray = npt.NDArray[np.int64]
@@ -63,7 +63,7 @@ class PoissonSampler:
     randomness: Randomness
 
     def units(self, step: int) -> IntArray:
-        return heads(self.population, self.rate, self.randomness.generator("coins", step))
+        return heads(self.population, self.rate, self.randomness.stream("coins", step))
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,9 @@ class TruncatedPoissonSampler:
     randomness: Randomness
 
     def units(self, step: int) -> IntArray:
-        generator = self.randomness.generator("coins", step)
-        drawn = heads(self.population, self.rate, generator)
-        if len(drawn) <= self.max_batch:
-            return drawn
-        return np.sort(generator.choice(drawn, self.max_batch, replace=False, shuffle=False))
+        stream = self.randomness.stream("coins", step)
+        drawn = heads(self.population, self.rate, stream)
+        return drawn[subset(len(drawn), self.max_batch, stream)]
 
 
 @dataclass(frozen=True)
@@ -92,8 +90,7 @@ class FixedSizeSampler:
     randomness: Randomness
 
     def units(self, step: int) -> IntArray:
-        generator = self.randomness.generator("coins", step)
-        return np.sort(generator.choice(self.population, self.size, replace=False, shuffle=False).astype(np.int64))
+        return subset(self.population, self.size, self.randomness.stream("coins", step))
 
 
 @dataclass
@@ -110,7 +107,7 @@ class ShuffledSampler:
     def units(self, step: int) -> IntArray:
         epoch, within = divmod(step, self.steps_per_epoch)
         if epoch != self._epoch:
-            self._order = self.randomness.generator("order", epoch).permutation(self.population).astype(np.int64)
+            self._order = shuffled(self.population, self.randomness.stream("order", epoch))
             self._epoch = epoch
         return np.sort(self._order[self._bound(within) : self._bound(within + 1)])
 
@@ -160,16 +157,26 @@ def sampler_of(
     return Sampler(_choice(plan, count, randomness), groups, facts)
 
 
-def heads(population: int, rate: float, generator: np.random.Generator) -> IntArray:
+def heads(population: int, rate: float, stream: Stream) -> IntArray:
     """The units whose coin fell on heads, ascending."""
     bound = threshold(rate)
     if bound == 1 << 64:
         return np.arange(population, dtype=np.int64)
     found = [np.empty(0, np.int64)]
     for start in range(0, population, _COINS_AT_ONCE):
-        coins = generator.bit_generator.random_raw(min(_COINS_AT_ONCE, population - start))
+        coins = stream.words(min(_COINS_AT_ONCE, population - start))
         found.append(np.flatnonzero(coins < np.uint64(bound)) + start)
     return np.concatenate(found)
+
+
+def shuffled(population: int, stream: Stream) -> IntArray:
+    """The units in an order of which each is alike, but for two equal words among 2^64."""
+    return np.argsort(stream.words(population), kind="stable")
+
+
+def subset(population: int, size: int, stream: Stream) -> IntArray:
+    """So many units, each subset alike, ascending; all of them if there are no more."""
+    return np.sort(shuffled(population, stream)[:size])
 
 
 def threshold(rate: float) -> int:

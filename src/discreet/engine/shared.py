@@ -4,7 +4,7 @@ Each does its work on process 0 and gives all processes the result, so that `Pri
 and for many. Get them from a group (`discreet.engine.distributed`); every process must call them in the same order.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -88,13 +88,9 @@ class SharedNoise:
     def __init__(self, noise: NoiseSource, group: "JoinedGroup") -> None:
         self._noise, self._group = noise, group
 
-    def add_(self, buffers: Sequence[Tensor], std: float) -> None:
-        self._group.decide("adding the noise", lambda: self._noise.add_(buffers, std))
+    def add_(self, buffers: Sequence[Tensor], std: float, *, divide: float = 1.0) -> None:
+        self._group.decide("adding the noise", lambda: self._noise.add_(buffers, std, divide=divide))
         self._group.hand_out(buffers)
-
-    def draw_ahead(self, shapes: Iterable[Sequence[int]]) -> None:
-        if self._group.first:
-            self._noise.draw_ahead(shapes)
 
     def describe(self) -> dict[str, Any]:
         return self._noise.describe()
