@@ -3,11 +3,16 @@
     python -m benchmarks.engine                      # all shapes
     python -m benchmarks.engine --quick              # one transformer and one LSTM
     python -m benchmarks.engine --only lstm --threads 1 --repetitions 15
+    python -m benchmarks.engine --only none          # the cost per token alone
 
 A step is forward, backward and a (privatised) AdamW update. Every engine lives in a process of its own, because keeping
-memory is a matter of the whole process; the processes take turns, one step each, and medians are compared. Memory is
-the peak of the resident set above what the process had before it built its model. The error is that of our clipped sum
+memory is a matter of the whole process. The processes take turns, one step each; `ms` is the median step, `time` the
+median over the rounds of a step's time over that of the plain step in the same round, which a machine that slows down
+for a while disturbs least. Memory is the peak of the resident set above what the process had before its model. The error is that of our clipped sum
 against a loop over single records, on the same model and batch.
+
+A second table has the cost per token for batches of 4 to 512 records: of the plain step, of ours, and of our clipped sum
+alone. Noise and update cost the same however many records there are, so small batches pay more for them per token.
 
 `plain` is the loop one writes first, `best plain` the same with kept memory and our output layer, `discreet` ours with
 the fast generator, `secure` ours with the one for releases.
@@ -24,7 +29,7 @@ from typing import Any, NamedTuple
 import psutil
 import torch
 
-from benchmarks.engine_cases import ENGINES, Case, error
+from benchmarks.engine_cases import COMPARED, ENGINES, Case, error
 
 CASES = [
     Case("gpt2", 6, 384, 8192, 8, 128),
@@ -38,7 +43,13 @@ CASES = [
     Case("lora", 8, 576, 8192, 8, 128),
 ]
 QUICK = [CASES[0], CASES[4]]
-WARMUP = 3
+FLAT = [
+    Case(kind, layers, width, vocabulary, records, length)
+    for kind, layers, width, vocabulary, length in (("lstm", 1, 200, 8192, 35), ("gpt2", 4, 256, 8192, 64))
+    for records in (4, 16, 64, 256, 512)
+]
+"""One shape of model, more and more records."""
+WARMUP, AT_LEAST = 3, 4
 
 
 class Figures(NamedTuple):
@@ -46,6 +57,8 @@ class Figures(NamedTuple):
 
     engine: str
     seconds: float
+    ratio: float
+    """To the first engine of the table."""
     megabytes: float
 
 
@@ -70,8 +83,8 @@ def _peak() -> int:
         return next(1024 * int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 
 
-def measure(case: Case, engines: list[str], repetitions: int, threads: int) -> list[Figures]:
-    """Medians of interleaved steps."""
+def measure(case: Case, engines: list[str], repetitions: int, threads: int, seconds: float) -> list[Figures]:
+    """Medians of interleaved steps: so many rounds, or fewer where they take longer than so many seconds."""
     context = multiprocessing.get_context("spawn")
     pipes: dict[str, Any] = {}
     processes = []
@@ -81,14 +94,18 @@ def measure(case: Case, engines: list[str], repetitions: int, threads: int) -> l
         processes[-1].start()
         pipes[engine].recv()  # one after the other: warming up together would disturb both
     times: dict[str, list[float]] = {engine: [] for engine in engines}
-    for _ in range(repetitions):
+    start = time.perf_counter()
+    for round_ in range(repetitions):
+        if round_ >= AT_LEAST and time.perf_counter() - start > seconds:
+            break
         for engine, pipe in pipes.items():
             pipe.send(True)
             times[engine].append(pipe.recv())
     figures = []
     for engine, pipe in pipes.items():
         pipe.send(False)
-        figures.append(Figures(engine, statistics.median(times[engine]), pipe.recv()))
+        ratios = [own / first for own, first in zip(times[engine], times[engines[0]], strict=True)]
+        figures.append(Figures(engine, statistics.median(times[engine]), statistics.median(ratios), pipe.recv()))
     for process in processes:
         process.join()
     return figures
@@ -98,8 +115,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="one transformer and one LSTM, few repetitions")
     parser.add_argument("--only", default="", help="cases whose name contains this")
-    parser.add_argument("--engines", nargs="*", default=list(ENGINES), choices=list(ENGINES))
+    parser.add_argument("--engines", nargs="*", default=COMPARED, choices=list(ENGINES))
     parser.add_argument("--repetitions", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=75.0, help="for each case, after the first four rounds")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     options = parser.parse_args()
     repetitions = options.repetitions or (5 if options.quick else 15)
@@ -108,15 +126,22 @@ def main() -> None:
     for case in QUICK if options.quick else CASES:
         if options.only not in case.name:
             continue
-        rows = measure(case, options.engines, repetitions, options.threads)
+        rows = measure(case, options.engines, repetitions, options.threads, options.seconds)
         first = rows[0]
         for row in rows:
             off = f"{error(case):.0e}" if row.engine == "discreet" else ""
-            ratio, memory = row.seconds / first.seconds, row.megabytes / first.megabytes
+            memory = row.megabytes / first.megabytes
             print(
-                f"{case.name:38} {row.engine:12} {1000 * row.seconds:8.1f} {ratio:6.2f} {memory:7.2f} {off:>8}",
+                f"{case.name:38} {row.engine:12} {1000 * row.seconds:8.1f} {row.ratio:6.2f} {memory:7.2f} {off:>8}",
                 flush=True,
             )
+    if options.quick or options.only not in ("", "none"):
+        return
+    print("\nmicroseconds per token\n" + f"{'case':38} {'plain':>9} {'discreet':>9} {'clipped sum':>12}")
+    for case in FLAT:
+        rows = measure(case, ["plain", "discreet", "clipped sum"], repetitions, options.threads, options.seconds / 5)
+        each = [1e6 * row.seconds / (case.records * case.length) for row in rows]
+        print(f"{case.name:38} {each[0]:9.1f} {each[1]:9.1f} {each[2]:12.1f}", flush=True)
 
 
 if __name__ == "__main__":

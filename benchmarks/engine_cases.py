@@ -152,6 +152,15 @@ def discreet(case: Case, mode: str = "fast") -> Step:
     return step
 
 
+def clipped_sum(case: Case) -> Step:
+    """What the number of records decides: clipping alone, without noise and update."""
+    keep_buffers()
+    model, batch = case.model(), case.batch()
+    backward = ClippedBackward(model, fused_losses, CLIP, strict=True)
+    sums = backward.zeros()
+    return lambda: (backward.add(batch, sums), None)[1]
+
+
 def discreet_secure(case: Case) -> Step:
     """The same with noise that may be released."""
     return discreet(case, "secure")
@@ -200,7 +209,9 @@ ENGINES: dict[str, Callable[[Case], Step]] = {
     "discreet": discreet,
     "secure": discreet_secure,
     "Opacus": opacus,
+    "clipped sum": clipped_sum,
 }
+COMPARED = ["plain", "best plain", "discreet", "secure", "Opacus"]
 
 
 def error(case: Case) -> float:

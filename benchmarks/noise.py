@@ -17,6 +17,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from discreet.engine.allocator import keep_buffers
 from discreet.engine.ledger import Ledger
 from discreet.engine.noise import Noise
 from discreet.engine.plan import Plan
@@ -86,6 +87,7 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=5)
     repetitions = parser.parse_args().repetitions
     torch.set_num_threads(1)
+    keep_buffers()
     buffers = [torch.zeros(shape) for shape in SHAPES]
     scale = 1e7 / sum(buffer.numel() for buffer in buffers)
     print("| noise | seconds per 10^7 | processor seconds per 10^7 |\n|---|---|---|")

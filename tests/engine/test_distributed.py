@@ -19,26 +19,41 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch import nn
 
 from discreet.engine import distributed
 from discreet.engine.distributed import ALONE, joined
 from discreet.engine.ledger import Ledger, read_ledger
+from discreet.engine.make_private import make_private
 from discreet.engine.private import PrivateStep, fit_privately
 from discreet.engine.random_bits import Randomness
 from discreet.engine.sampling import sampler_of
-from discreet.engine.shards import like_parameter, unwrapped
+from discreet.engine.shards import like_parameter, unwrapped, whole
 from discreet.errors import DiscreetError, RefusedError
-from tests.engine.test_private import FAST, SETTINGS, Listening, Notes, Points, flat, fresh_model, plan, run, unit_loss
+from tests.engine.test_private import (
+    ANSWERS,
+    FAST,
+    POINTS,
+    SETTINGS,
+    Listening,
+    Notes,
+    Points,
+    flat,
+    fresh_model,
+    plan,
+    run,
+    unit_loss,
+)
 
 ROOT = Path(__file__).parents[2]
 LOOPBACK = {"GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
 
 
-def fit(group, folder, *, source=None, chosen=None, randomness=FAST, settings=SETTINGS, notes=None):
+def fit(group, folder, *, source=None, chosen=None, randomness=FAST, settings=SETTINGS, notes=None, model=None):
     """What `test_private.run` does, by a group."""
     chosen = chosen or plan()
-    model, notes = fresh_model(), notes or Notes()
+    model, notes = model or fresh_model(), notes or Notes()
     with group.ledger(folder / "ledger.jsonl") as ledger:
         fit_privately(
             model,
@@ -205,7 +220,7 @@ def ddp_without_group(group, folder):
     return stopped(lambda _: steps(ALONE, folder / str(group.rank), wrapped, count=1))
 
 
-def fsdp(group, folder):
+def sharded_model(group):
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard
 
@@ -213,26 +228,82 @@ def fsdp(group, folder):
     model = fresh_model()
     fully_shard(model[0], mesh=mesh)
     fully_shard(model, mesh=mesh)
-    steps(group, folder, model, count=6)
+    return model
+
+
+def gathered(model):
+    return torch.cat([whole(p.detach()).flatten() for p in model.parameters()]).tolist()
+
+
+def fsdp(group, folder):
+    model = steps(group, folder, sharded_model(group), count=6)
     kinds = sorted({type(p).__name__ for p in model.parameters()})
-    whole = torch.cat([p.detach().full_tensor().flatten() for p in model.parameters()])
-    return {"weights": whole.tolist(), "kinds": kinds, "fit": stopped(lambda _: _fit_sharded(group, folder, model))}
+    return {"weights": gathered(model), "kinds": kinds}
 
 
-def _fit_sharded(group, folder, model):
-    fit_privately(
-        model,
-        Points(),
-        sampler_of(plan(), FAST),
-        unit_loss,
-        SETTINGS,
-        plan(),
-        FAST,
-        ledger=None,  # type: ignore[arg-type]
-        folder=folder,
-        observer=Notes(),
-        group=group,
-    )
+class Stopping(Points):
+    """Raises in every process when it is asked for step 5."""
+
+    asked = 0
+
+    def batches(self, draw):
+        self.asked += 1
+        if self.asked == 6:
+            raise ZeroDivisionError
+        yield from super().batches(draw)
+
+
+def fsdp_resumed(group, folder):
+    """A sharded training with a checkpoint after every step, interrupted and taken up by other sharded models."""
+
+    def act(_):
+        fit(group, folder, source=Stopping(), model=sharded_model(group))
+
+    first = stopped(act)
+    model, notes = fit(group, folder, model=sharded_model(group))
+    return {
+        "weights": gathered(model),
+        "error": first["error"],
+        "steps": [report.step for report in notes.reports],
+        "optimizer": sorted(load_file(next((folder / "checkpoint").glob("*.safetensors")))),
+    }
+
+
+def loops_of_their_own(group, folder):
+    """`make_private` in both processes, saved, loaded and gone on with."""
+    chosen = plan()
+    rows = [{"x": x, "y": y} for x, y in zip(POINTS, ANSWERS, strict=True)]
+
+    def begun():
+        model = fresh_model()
+        optimizer = torch.optim.Adam(model.parameters(), lr=SETTINGS.learning_rate)
+        ledger = group.ledger(folder / "ledger.jsonl")
+        own = make_private(
+            model, optimizer, rows, chosen, loss=unit_loss, ledger=ledger, randomness=FAST, group=group, physical=7
+        )
+        return model, own, ledger
+
+    model, private, ledger = begun()
+    for batch in private.batches():
+        private.step(batch)
+        if batch.step == 4:
+            private.save(folder / "checkpoint")
+        if batch.step == 6:
+            break
+    ledger.close()
+    model, private, ledger = begun()
+    start = private.load(folder / "checkpoint")
+    shares = []
+    for batch in private.batches():
+        shares.append(len(batch))
+        private.step(batch)
+    spent = private.spent
+    ledger.close()
+    refused = stopped(lambda _: make_private(
+        model, torch.optim.SGD(model.parameters(), lr=0.1), rows[:9], plan(population=9),
+        loss=unit_loss, ledger=folder / "other.jsonl", group=group, num_workers=1,
+    ))  # fmt: skip
+    return {"weights": flat(model).tolist(), "start": start, "spent": spent, "shares": shares, "refused": refused}
 
 
 def shards(group, folder):
@@ -241,11 +312,11 @@ def shards(group, folder):
     from torch.distributed.tensor import Replicate, Shard, distribute_tensor
 
     mesh = init_device_mesh("cpu", (group.size,))
-    whole = torch.arange(35.0).reshape(5, 7)
+    numbers = torch.arange(35.0).reshape(5, 7)
     told = {}
     for name, placement in (("rows", Shard(0)), ("columns", Shard(1)), ("copies", Replicate())):
         parameter = distribute_tensor(torch.zeros(5, 7, dtype=torch.bfloat16), mesh, [placement])
-        part: Any = like_parameter(whole, parameter)
+        part: Any = like_parameter(numbers, parameter)
         told[name] = [part.dtype == torch.bfloat16, list(part.to_local().shape), part.full_tensor().tolist()]
     layer = nn.Linear(5, 7)
     layer.weight = nn.Parameter(distribute_tensor(layer.weight.detach(), mesh, [Shard(0)]))
@@ -265,7 +336,8 @@ def hanging(group, folder):
 
 SCENARIOS = [
     seeded, resumed, secure, noise_only, small_batches, other_weights, other_plan, failing_share, full_disk, whole_draw,
-    own_ledger, ledger_without_group, ddp, ddp_without_group, fsdp, shards, hanging,
+    own_ledger, ledger_without_group, ddp, ddp_without_group, fsdp, fsdp_resumed,
+    loops_of_their_own, shards, hanging,
 ]  # fmt: skip
 
 
@@ -427,9 +499,29 @@ def test_wrapped_models_train_like_the_plain_one(told, name, tmp_path):
     close(first["weights"], steps(ALONE, tmp_path, fresh_model(), count=6))
 
 
-def test_an_fsdp_model_stays_sharded_and_its_checkpoints_are_refused(told):
+def test_an_fsdp_model_stays_sharded(told):
     assert told["fsdp"][0]["kinds"] == ["DTensor"]
-    assert told["fsdp"][0]["fit"]["error"] == "RefusedError"
+
+
+def test_a_sharded_training_goes_on_from_its_checkpoint_and_ends_like_a_plain_one(told, tmp_path):
+    first, second = told["fsdp_resumed"]
+    assert first["error"] == "ZeroDivisionError"
+    assert first["steps"] == list(range(5, 12))
+    assert first["weights"] == second["weights"]
+    assert any(name.startswith("optimizer.") for name in first["optimizer"])
+    close(first["weights"], run(tmp_path)[0])
+
+
+def test_loops_of_their_own_share_the_batches_and_end_alike(told, tmp_path):
+    first, second = told["loops_of_their_own"]
+    assert first["weights"] == second["weights"]
+    assert (first["start"], first["spent"]) == (5, 12)
+    assert sum(first["shares"]) > 0 < sum(second["shares"])
+    assert first["shares"] != second["shares"] or max(first["shares"]) > 1
+    assert "num_workers=0" in first["refused"]["says"]
+    alone = loops_of_their_own(ALONE, tmp_path)
+    torch.testing.assert_close(torch.tensor(first["weights"]), torch.tensor(alone["weights"]), rtol=1e-5, atol=1e-5)
+    assert [a + b for a, b in zip(first["shares"], second["shares"], strict=True)] == alone["shares"]
 
 
 def test_a_whole_sum_takes_the_sharding_of_its_parameter(told):

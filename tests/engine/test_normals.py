@@ -64,7 +64,7 @@ def test_a_sum_is_that_of_careful_draws_of_its_words(draws):
     stream = seeded(3)
     words, spare = stream.words(draws * count), stream.words(count)
     got, again = np.empty(count), np.empty(count + 1, np.int64)
-    assert normals._sums(words, spare, draws, got, again)
+    assert normals.SUMS[draws](words, spare, got, again)
     used, want = 0, np.empty(count)
     for i in range(count):
         total = 0.0
@@ -79,8 +79,8 @@ def test_compiled_and_interpreted_agree():
     stream = seeded(4)
     words, spare = stream.words(4 * 500), stream.words(500)
     one, other = np.empty(500), np.empty(500)
-    assert normals._sums(words, spare, 4, one, np.empty(501, np.int64))
-    assert normals._sums.py_func(words, spare, 4, other, np.empty(501, np.int64))
+    assert normals.SUMS[4](words, spare, one, np.empty(501, np.int64))
+    assert normals.SUMS[4].py_func(words, spare, other, np.empty(501, np.int64))
     assert np.array_equal(one, other)
 
 

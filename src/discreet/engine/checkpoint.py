@@ -2,39 +2,59 @@
 
 A checkpoint is a tensor file and `state.json`, which names it. The tensors are on disk before the state that names
 them, and the old tensors go only after that, so a crash leaves the old checkpoint or the new one.
+
+What is sharded over processes is written whole, so any number of processes can go on from it: gathering it
+(`snapshot`) takes all processes, writing it one.
 """
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
+from discreet.engine.shards import like_parameter, whole
 from discreet.errors import RunError
 from discreet.files import read_json, whole_binary, write_json
+
+
+class Snapshot(NamedTuple):
+    """Weights and optimizer at one moment; tensors are shared with the model where it is not sharded."""
+
+    tensors: dict[str, Tensor]
+    numbers: dict[str, dict[str, Any]]
+
+
+def snapshot(model: nn.Module, optimizer: torch.optim.Optimizer) -> Snapshot:
+    """What a checkpoint holds; a sharded model's processes must all call this together."""
+    tensors = {f"model.{name}": whole(value) for name, value in weights(model).items()}
+    numbers: dict[str, dict[str, Any]] = {}
+    for index, state in optimizer.state_dict()["state"].items():
+        for key, value in state.items():
+            if isinstance(value, Tensor):
+                tensors[f"optimizer.{index}.{key}"] = whole(value).contiguous()
+            else:
+                numbers.setdefault(str(index), {})[key] = value
+    return Snapshot(tensors, numbers)
 
 
 def save_checkpoint(
     folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Mapping[str, Any]
 ) -> None:
     """Writes model, optimizer and how far training has come."""
-    tensors = {f"model.{name}": value for name, value in weights(model).items()}
-    numbers: dict[str, dict[str, Any]] = {}
-    for index, state in optimizer.state_dict()["state"].items():
-        for key, value in state.items():
-            if isinstance(value, Tensor):
-                tensors[f"optimizer.{index}.{key}"] = value.contiguous()
-            else:
-                numbers.setdefault(str(index), {})[key] = value
+    write_snapshot(folder, snapshot(model, optimizer), progress)
+
+
+def write_snapshot(folder: Path, taken: Snapshot, progress: Mapping[str, Any]) -> None:
     name = f"step-{progress['step']:09d}.safetensors"
     folder.mkdir(parents=True, exist_ok=True)
     with whole_binary(folder / name) as out:
-        out.write(save(tensors))
-    write_json(folder / "state.json", {"tensors": name, "optimizer": numbers, "progress": dict(progress)})
+        out.write(save(taken.tensors))
+    write_json(folder / "state.json", {"tensors": name, "optimizer": taken.numbers, "progress": dict(progress)})
     for old in folder.glob("step-*.safetensors"):
         if old.name != name:
             old.unlink()
@@ -51,10 +71,13 @@ def load_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optim
         raise RunError(f"{folder}: the checkpoint cannot be read ({error}); start the run afresh.") from error
     put_weights(model, {name.removeprefix("model."): t for name, t in tensors.items() if name.startswith("model.")})
     restored: dict[int, dict[str, Any]] = {int(index): dict(n) for index, n in state["optimizer"].items()}
+    trained = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     for name, tensor in tensors.items():
         if name.startswith("optimizer."):
             _, index, key = name.split(".", 2)
-            restored.setdefault(int(index), {})[key] = tensor
+            own = trained[int(index)]
+            like = like_parameter(tensor, own) if tensor.shape == own.shape else tensor
+            restored.setdefault(int(index), {})[key] = like
     optimizer.load_state_dict({"state": restored, "param_groups": optimizer.state_dict()["param_groups"]})
     progress: dict[str, Any] = state["progress"]
     return progress
@@ -81,4 +104,4 @@ def put_weights(model: nn.Module, values: Mapping[str, Tensor]) -> None:
         raise RunError("The checkpoint belongs to another model than the recipe describes.")
     with torch.no_grad():
         for name, value in [*model.named_parameters(), *model.named_buffers()]:
-            value.copy_(values[name])
+            value.copy_(like_parameter(values[name], value))

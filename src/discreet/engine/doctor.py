@@ -164,7 +164,8 @@ def random_batch(model: Any, loss: Loss, records: int, length: int, seed: int) -
 
 def load(model: str, *, task: str = "causal-lm", vocabulary: int = 1000) -> tuple[nn.Module, Loss]:
     """The model of a folder (or of a run), or a fresh one of a registered name, with the loss of its task."""
-    from discreet.models.language import MODELS, load_model, new_model, quiet_transformers
+    from discreet.models.language import MODELS, load_model, new_model
+    from discreet.models.quiet import quiet_transformers
     from discreet.registry import nearest
 
     if task not in TASKS:

@@ -16,6 +16,9 @@ fine: the next `batches()` begins with the batch that was waiting.
 own call `private.resume(steps)` with the number of steps in the weights you put back. What comes next is decided by
 the ledger (`discreet.engine.ledger`): with a seed the steps since the checkpoint are repeated, else they are lost.
 
+**Several processes.** `group=discreet.engine.distributed.joined()` under `torchrun`: each process loads and clips its
+share of every batch, and all apply the same update.
+
 Sharp edges. A `DataLoader` gives its dataset, collate function, workers and, as the number of records computed at a
 time (`physical`), its batch size; how batches are drawn is the plan's business, so a sampler of its own is refused. An
 item of the dataset is one unit of the plan: for plans over authors, all of one author. Losses and norms in the report
@@ -37,6 +40,7 @@ from discreet.callable_module import make_callable
 from discreet.engine import checkpoint
 from discreet.engine.clipping.fallback import Loss
 from discreet.engine.clipping.strategies import Strategy
+from discreet.engine.distributed import ALONE, Group
 from discreet.engine.items import Collate, Items, items_of
 from discreet.engine.ledger import PHASE, Ledger
 from discreet.engine.plain import step_seed
@@ -44,6 +48,8 @@ from discreet.engine.plan import Plan
 from discreet.engine.private import PrivateStep, StepReport
 from discreet.engine.random_bits import Randomness
 from discreet.engine.sampling import Sampler, sampler_of
+from discreet.engine.shards import unwrapped
+from discreet.engine.shared import SharedLedger
 from discreet.errors import InputError, RefusedError, SettingError
 
 
@@ -54,7 +60,7 @@ def make_private(
     plan: Plan,
     *,
     loss: Loss,
-    ledger: str | Path | Ledger,
+    ledger: str | Path | Ledger | SharedLedger,
     randomness: Randomness | None = None,
     physical: int | None = None,
     collate_fn: Collate | None = None,
@@ -63,17 +69,21 @@ def make_private(
     strategy: Strategy | None = None,
     precision: str = "float32",
     strict: bool = False,
+    group: Group = ALONE,
 ) -> "PrivateTraining":
     """The private training of a model on a dataset as the plan says; nothing is drawn or spent yet."""
     randomness = randomness or Randomness()
+    model = unwrapped(model, group.size)
     items = items_of(data, physical, collate_fn, num_workers)
+    if group.size > 1 and items.workers:
+        raise SettingError("Processes that share a training draw step by step, not ahead; set num_workers=0.")
     _ = plan.expected_batch  # a plan without a population is an error now, not at the first step
     count = len(items.dataset)  # type: ignore[arg-type]
     by_author = {"authors": [[unit] for unit in range(count)]} if plan.unit == "author" else {}
-    sampler = sampler_of(plan, randomness, population=count, **by_author)
+    sampler = group.sampler(sampler_of(plan, randomness, population=count, **by_author))
     _refuse_closures(optimizer)
     refuse_gradient_hooks(model)
-    opened = ledger if isinstance(ledger, Ledger) else Ledger(Path(ledger))
+    opened = group.ledger(Path(ledger)) if isinstance(ledger, (str, Path)) else ledger
     try:
         step = PrivateStep(
             model,
@@ -86,8 +96,9 @@ def make_private(
             strategy=strategy,
             precision=precision,
             strict=strict,
+            group=group,
         )
-        private = PrivateTraining(model, optimizer, step, sampler, items, opened, randomness, phase)
+        private = PrivateTraining(model, optimizer, step, sampler, items, opened, randomness, phase, group)
     except BaseException:
         if opened is not ledger:
             opened.close()
@@ -122,14 +133,15 @@ class PrivateTraining:
         step: PrivateStep,
         sampler: Sampler,
         items: Items,
-        ledger: Ledger,
+        ledger: Ledger | SharedLedger,
         randomness: Randomness,
         phase: str,
+        group: Group,
     ) -> None:
         self.plan = step.plan
         self._model, self._optimizer, self._step = model, optimizer, step
         self._sampler, self._items, self._ledger = sampler, items, ledger
-        self._randomness, self._phase = randomness, phase
+        self._randomness, self._phase, self._group = randomness, phase, group
         self._next = 0
         self._waiting: DrawnBatch | None = None
         self._placed = self.spent == 0
@@ -194,9 +206,12 @@ class PrivateTraining:
         return self._next
 
     def save(self, folder: str | Path) -> None:
-        """Writes weights, optimizer and step: safetensors and JSON, whole or not at all."""
+        """Writes weights, optimizer and step: safetensors and JSON, whole or not at all. In a group all call it."""
         self._check_placed()
-        checkpoint.save_checkpoint(Path(folder), self._model, self._optimizer, {"step": self._next})
+        taken = checkpoint.snapshot(self._model, self._optimizer)
+        self._group.decide(
+            "the checkpoint", lambda: checkpoint.write_snapshot(Path(folder), taken, {"step": self._next})
+        )
 
     def load(self, folder: str | Path) -> int:
         """Goes on from what `save` wrote, or from the weights at hand where it wrote nothing yet."""
@@ -236,13 +251,15 @@ class PrivateTraining:
         try:
             yield
         except BaseException:
-            if self.spent > number:
+            if self._group.size > 1 or self.spent > number:  # a group that broke cannot be asked
                 self._placed, self._waiting = False, None
             raise
 
     def _dropout_of(self, number: int) -> AbstractContextManager[None]:
         """With a seed a repeated step must have the same dropout, or it is another release."""
-        return nullcontext() if self._randomness.secure else _seeded(step_seed(self._randomness.seed, number))
+        if self._randomness.secure:
+            return nullcontext()
+        return _seeded(self._group.own_seed(step_seed(self._randomness.seed, number)))
 
 
 def _refuse_closures(optimizer: torch.optim.Optimizer) -> None:

@@ -30,8 +30,8 @@ LAYERS = 256
 TAIL = 3.6541528853610088
 """Where the base layer ends and the tail begins, for 256 layers of equal area."""
 UNIT = 2.0**-53
-BLOCK = 1 << 15
-"""Words used at a time: they stay in the cache."""
+BLOCK = 1 << 17
+"""Words used at a time: few enough for the cache, enough that threads seldom wait for each other."""
 
 
 def _edges() -> Doubles:
@@ -52,36 +52,6 @@ SURE = (EDGES[1:] / EDGES[:-1] * 2.0**55).astype(np.int64)
 """Points nearer to zero than this lie below the layer above."""
 
 compiled = numba.njit(nogil=True, cache=True, error_model="numpy")
-
-
-@compiled  # type: ignore[untyped-decorator]
-def _sums(words: Words, spare: Words, draws: int, out: Doubles, again: Counts) -> bool:
-    """Fills `out` from so many words each; False if the spare words did not suffice, which calls for a new try."""
-    found = 0
-    scale = 1.0 / math.sqrt(draws)
-    for i in range(len(out)):
-        total = 0.0
-        sure = True
-        for j in range(draws):
-            word = words[draws * i + j]
-            layer = word & np.uint64(255)
-            point = np.int64(word) >> 8
-            total += np.float64(point) * STEP[layer]
-            sure &= abs(point) < SURE[layer]
-        out[i] = scale * total
-        again[found] = i
-        found += not sure
-    used = 0
-    for k in range(found):
-        i = again[k]
-        total = 0.0
-        for j in range(draws):
-            value, used = _careful(words[draws * i + j], spare, used)
-            total += value
-        out[i] = scale * total
-        if used > len(spare) - 64:
-            return False
-    return True
 
 
 @compiled  # type: ignore[untyped-decorator]
@@ -114,6 +84,44 @@ def _unit(word: int) -> float:
     return (np.float64(np.int64(word >> np.uint64(11))) + 0.5) * UNIT
 
 
+def _sums_of(draws: int) -> Any:
+    """Compiled for one number of draws: a loop of known length is unrolled."""
+    scale = 1.0 / math.sqrt(draws)
+
+    @compiled  # type: ignore[untyped-decorator]
+    def sums(words: Words, spare: Words, out: Doubles, again: Counts) -> bool:
+        """Fills `out` from `draws` words each; False if the spare words did not suffice, which calls for a new try."""
+        found = 0
+        for i in range(len(out)):
+            total = 0.0
+            sure = True
+            for j in range(draws):
+                word = words[draws * i + j]
+                layer = word & np.uint64(255)
+                point = np.int64(word) >> 8
+                total += np.float64(point) * STEP[layer]
+                sure &= abs(point) < SURE[layer]
+            out[i] = scale * total
+            again[found] = i
+            found += not sure
+        used = 0
+        for k in range(found):
+            i = again[k]
+            total = 0.0
+            for j in range(draws):
+                value, used = _careful(words[draws * i + j], spare, used)
+                total += value
+            out[i] = scale * total
+            if used > len(spare) - 64:
+                return False
+        return True
+
+    return sums
+
+
+SUMS = {draws: _sums_of(draws) for draws in (1, 4)}
+
+
 @compiled  # type: ignore[untyped-decorator]
 def _add(target: Floats, noise: Doubles, std: float, share: float) -> None:
     for i in range(len(target)):
@@ -128,7 +136,7 @@ def standard_normals(stream: Stream, count: int, draws: int) -> Doubles:
     # for whole blocks, and more rarely for smaller ones; then everything is thrown away.
     while True:
         words = stream.words(draws * count + draws * count // 16 + 256)
-        if _sums(words[: draws * count], words[draws * count :], draws, out, again):
+        if SUMS[draws](words[: draws * count], words[draws * count :], out, again):
             return out
 
 

@@ -93,7 +93,13 @@ def make_optimizer(model: nn.Module, settings: TrainingSettings) -> torch.optim.
         return torch.optim.SGD(
             parameters, settings.learning_rate, momentum=settings.momentum, weight_decay=settings.weight_decay
         )
-    return torch.optim.AdamW(parameters, settings.learning_rate, weight_decay=settings.weight_decay, fused=True)
+    return torch.optim.AdamW(
+        parameters,
+        settings.learning_rate,
+        betas=(0.9, settings.beta2),
+        weight_decay=settings.weight_decay,
+        fused=True,
+    )
 
 
 def fit(

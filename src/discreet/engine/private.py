@@ -48,7 +48,7 @@ from discreet.engine.schedule import factor
 from discreet.engine.settings import TrainingSettings
 from discreet.engine.shards import is_sharded, like_parameter, unsharded, unwrapped
 from discreet.engine.shared import SharedLedger
-from discreet.errors import RefusedError, SettingError
+from discreet.errors import SettingError
 
 
 class PrivateSource(Protocol):
@@ -206,14 +206,10 @@ def fit_privately(
     """Runs a plan to its end, or goes on from the checkpoint in `folder` as the ledger allows.
 
     The weights are those after the last step: choosing among steps by a validation loss would be a choice made on data.
-    `validate` is for watching, on data that is declared public. In a group, process 0 alone validates, reports and
-    writes.
+    `validate` is for watching, on data that is declared public. In a group, process 0 alone reports and writes, and
+    validates unless the model is sharded.
     """
     model, sampler = unwrapped(model, group.size), group.sampler(sampler)
-    if is_sharded(model):
-        raise RefusedError(
-            "Checkpoints of an FSDP2 model are not supported; leave the model whole, or loop over PrivateStep yourself."
-        )
     optimizer = make_optimizer(model, settings)
     step = PrivateStep(
         model,
@@ -232,6 +228,7 @@ def fit_privately(
     if stored:
         step.noise.restore(progress.noise)
     progress.step = ledger.resume_step(plan, progress.step, phase=phase)
+    sharded = is_sharded(model)
     saved = time.monotonic()
     while progress.step < plan.steps:
         number = progress.step
@@ -243,15 +240,22 @@ def fit_privately(
         report = step(number, source.batches(sampler.draw(number)))
         progress.step += 1
         progress.skipped += report.skipped
-        if not group.first:
-            continue
-        observer.private_step(report)
-        if progress.step % plan.steps_per_epoch == 0 and validate is not None:
+        epoch_ends = progress.step % plan.steps_per_epoch == 0
+        if group.first:
+            observer.private_step(report)
+        if epoch_ends and validate is not None and (group.first or sharded):  # a sharded model needs all to compute
             model.eval()
-            observer.validated(progress.step, validate(model))
-        if time.monotonic() - saved >= settings.checkpoint_seconds or progress.step == plan.steps:
+            loss_now = validate(model)
+            if group.first:
+                observer.validated(progress.step, loss_now)
+        due = time.monotonic() - saved >= settings.checkpoint_seconds or progress.step == plan.steps
+        if sharded:
+            due = group.decide("the checkpoint", lambda now=due: now)  # type: ignore[misc]
+        if due and (group.first or sharded):
+            taken = checkpoint.snapshot(model, optimizer)
             progress.noise = step.noise.state()
-            checkpoint.save_checkpoint(folder, model, optimizer, asdict(progress))
+            if group.first:
+                checkpoint.write_snapshot(folder, taken, asdict(progress))
             saved = time.monotonic()
     group.decide("the last checkpoint", lambda: None)  # nobody goes on to read what is not yet written
     model.eval()

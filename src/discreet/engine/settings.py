@@ -20,6 +20,8 @@ class TrainingSettings(BaseModel):
     """Longer records are cut into windows of so many tokens; every token is still predicted once."""
     optimizer: Literal["adamw", "sgd"] = "adamw"
     learning_rate: Positive = 1e-3
+    beta2: Annotated[float, Field(gt=0, lt=1)] = 0.999
+    """AdamW's memory of squared gradients; .95 to .98 suits short trainings."""
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     momentum: Annotated[float, Field(ge=0, lt=1)] = 0.0
     schedule: Literal["constant", "linear", "cosine", "plateau"] = "cosine"

@@ -69,14 +69,22 @@ def unsharded(model: nn.Module) -> Iterator[None]:
             part.reshard()
 
 
-def like_parameter(whole: Tensor, parameter: Tensor) -> Tensor:
+def like_parameter(tensor: Tensor, parameter: Tensor) -> Tensor:
     """A whole tensor in the type and the sharding of a parameter; nothing is sent, every process has the whole."""
-    whole = whole.to(parameter.dtype)
+    tensor = tensor.to(parameter.dtype)
     if not isinstance(parameter, _kind("tensor", "DTensor")):
-        return whole
+        return tensor
     from torch.distributed.tensor import distribute_tensor
 
-    return distribute_tensor(whole, parameter.device_mesh, parameter.placements, src_data_rank=None)
+    return distribute_tensor(tensor, parameter.device_mesh, parameter.placements, src_data_rank=None)
+
+
+def whole(tensor: Tensor) -> Tensor:
+    """All of a tensor that may be sharded; then all processes must ask for it together."""
+    if not isinstance(tensor, _kind("tensor", "DTensor")):
+        return tensor
+    gathered: Tensor = tensor.full_tensor()
+    return gathered
 
 
 def _parts(model: nn.Module) -> list[Any]:

@@ -10,7 +10,9 @@ from torch import Tensor, nn
 from discreet.engine.output_layer import output_loss
 from discreet.engine.plain import Batch
 from discreet.engine.settings import TrainingSettings
+from discreet.models.adapters import inner
 from discreet.models.language import Scores, hidden_states, output_layer, score
+from discreet.models.pretrained import context_of
 from discreet.text.batching import make_batch, plan_batches, windows
 from discreet.text.tokenize import Encoded
 
@@ -18,15 +20,17 @@ from discreet.text.tokenize import Encoded
 class LanguageBatches:
     """Batches of an encoded split: the order is a function of the seed and the epoch."""
 
-    def __init__(self, encoded: Encoded, settings: TrainingSettings, seed: int) -> None:
+    def __init__(self, encoded: Encoded, settings: TrainingSettings, seed: int, context: int | None = None) -> None:
+        """`context` is how many tokens the model can read at once, if there is a limit."""
         self._encoded, self._settings, self._seed = encoded, settings, seed
+        self._max_tokens = min(settings.max_tokens, context or settings.max_tokens)
 
     def plan(self, epoch: int) -> Sequence[Any]:
         s = self._settings
         return plan_batches(
             self._encoded,
             batch_size=s.batch_size,
-            max_tokens=s.max_tokens,
+            max_tokens=self._max_tokens,
             seed=self._seed,
             epoch=epoch,
             bucket=s.bucket,
@@ -57,9 +61,12 @@ SCORING_TOKENS = 16_384
 
 
 def scored(model: nn.Module, encoded: Encoded) -> Iterator[tuple[Batch, Scores]]:
-    """Every record once, whole and from its beginning, with the model's scores at each position."""
-    longest = int(np.diff(windows(encoded)[:, 1:]).max(initial=1))
-    for rows in plan_batches(encoded, batch_tokens=max(SCORING_TOKENS, longest), shuffle=False):
+    """Every token once, with the model's scores: records whole and from their beginning, or, where one is longer than
+    the model can read at once, in windows as long as it can."""
+    context = context_of(inner(model))
+    longest = int(np.diff(windows(encoded, context, at_sentences=False)[:, 1:]).max(initial=1))
+    most = max(SCORING_TOKENS, longest)
+    for rows in plan_batches(encoded, batch_tokens=most, max_tokens=context, shuffle=False, at_sentences=False):
         batch = tensors(make_batch(encoded, rows))
         yield batch, score(model, batch["input_ids"], batch["targets"])
 

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from discreet.engine.settings import TrainingSettings
 from discreet.errors import InputError, SettingError
+from discreet.models.settings import Lora
 from discreet.registry import nearest
 from discreet.text.reading import Fields
 
@@ -69,10 +70,19 @@ class DataSettings(Settings):
 
 
 class ModelSettings(BaseModel):
-    """Which model; its sizes are further keys (for `lstm`: embedding, hidden, layers, tied, dropout)."""
+    """Which model: `lstm` or `gpt`, fresh, with sizes as further keys, or one that is there already (`mini`, a folder,
+    a name on the hub)."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
     name: str = "lstm"
+    lora: Lora | None = None
+    """Train low-rank adapters only; they are added onto the weights when the run is saved."""
+    freeze: tuple[str, ...] = ()
+    """Beginnings of the names of parameters that are not trained."""
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        return dict(self.model_extra or {})
 
 
 class TokenizerSettings(Settings):
@@ -113,7 +123,8 @@ class Recipe(Settings):
     """A policy's name or its YAML form. Needed by every mechanism but `none`, and to train a tokenizer."""
     mechanism: MechanismSettings = MechanismSettings()
     model: ModelSettings = ModelSettings()
-    tokenizer: TokenizerSettings = TokenizerSettings(train="bpe")
+    tokenizer: TokenizerSettings | None = None
+    """None: that of the model where it has one, else one trained on redacted text."""
     redaction: RedactionSettings = RedactionSettings()
     training: TrainingSettings = TrainingSettings()
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0

@@ -7,14 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import nn
 
 from discreet.errors import RefusedError, SettingError
 from discreet.mechanisms.contract import mechanism_of
-from discreet.mechanisms.recipe import DataSettings, Recipe, make_recipe
+from discreet.mechanisms.recipe import DataSettings, Recipe, TokenizerSettings, make_recipe
 from discreet.mechanisms.run import Run, begin_run, only_one
 from discreet.mechanisms.training import Training, redacted_records
-from discreet.models.language import MODELS, load_model, new_model, save_model
+from discreet.models.adapters import adapted
+from discreet.models.language import MODELS, new_model, save_model
+from discreet.models.pretrained import add_mask_row, load_causal, name_special_tokens, place_of, rows_of
 from discreet.policy.contract import Policy
 from discreet.policy.specs import policy as make_policy
 from discreet.progress import TrainingBar
@@ -54,10 +57,11 @@ def train_recipe(
 ) -> Run:
     """Makes the run a recipe describes, or goes on with it where an earlier training was killed."""
     mechanism, options = mechanism_of(recipe)
+    recipe = filled(recipe)
     corpus = corpus or read_corpus(recipe.data)
     if policy is None and recipe.policy is not None:
         policy = make_policy(recipe.policy)
-    if policy is None and recipe.tokenizer.train:
+    if policy is None and recipe.tokenizer is not None and recipe.tokenizer.train:
         raise RefusedError(
             "Training a tokenizer needs a policy, because a vocabulary learned from secrets holds them; "
             "name one (policy: nothing says that there are none) or take a public tokenizer (tokenizer: gpt2)."
@@ -66,16 +70,20 @@ def train_recipe(
     with only_one(output):
         facts = {"corpus_fingerprint": corpus.fingerprint(), "policy_fingerprint": policy.fingerprint()}
         run = begin_run(output, recipe, facts, overwrite=overwrite)
-        encoder = _encoder(recipe, corpus, policy)
+        encoder, new_mask = _encoder(recipe, corpus, policy)
         encoder.tokenizer.save_pretrained(run.model_folder)
         with TrainingBar(progress) as bar:
-            training = Training(run, recipe, corpus, policy, encoder, _model(recipe, encoder), bar)
+            training = Training(run, recipe, corpus, policy, encoder, _model(recipe, encoder, new_mask), bar)
             guarantee = mechanism.train(training, options)
         guarantee.write(run.path / "privacy.json")
+        counted = {
+            "parameters": sum(p.numel() for p in training.model.parameters()),
+            "trained_parameters": sum(p.numel() for p in training.model.parameters() if p.requires_grad),
+        }
         save_model(training.model, run.model_folder)
         run.finish(
             skipped=_skipped(recipe.data),
-            parameters=sum(p.numel() for p in training.model.parameters()),
+            **counted,
             vocabulary=len(encoder.tokenizer),
         )
     return run
@@ -118,21 +126,50 @@ def read_corpus(data: DataSettings | None) -> Corpus:
     return corpus.limited(**data.limit)
 
 
-def _encoder(recipe: Recipe, corpus: Corpus, policy: Policy) -> Encoder:
-    mask = recipe.redaction.mask
-    if recipe.tokenizer.train:
+def _encoder(recipe: Recipe, corpus: Corpus, policy: Policy) -> tuple[Encoder, bool]:
+    """The encoder of a recipe, and whether its mask token is new to the model."""
+    settings, mask = recipe.tokenizer, recipe.redaction.mask
+    assert settings is not None  # filled in
+    if settings.train:
         # Always by mask: removed secrets would close the text up into words nobody wrote. What a redacted record marks
         # is its masks, so `gold` is the policy to hold it against; a detector may see new secrets beside a mask.
         masked = recipe.model_copy(update={"redaction": recipe.redaction.model_copy(update={"style": "mask"})})
         redacted = redacted_records(corpus.records("train"), policy, masked)
-        tokenizer = train_bpe(redacted, make_policy("gold"), recipe.tokenizer.vocabulary, mask=mask)
+        tokenizer = train_bpe(redacted, make_policy("gold"), settings.vocabulary, mask=mask)
     else:
-        tokenizer = load_tokenizer(str(recipe.tokenizer.name))
-    return Encoder(with_mask(tokenizer, mask))
+        tokenizer = load_tokenizer(str(settings.name))
+    return Encoder(with_mask(tokenizer, mask)), tokenizer.mask_token_id is None
 
 
-def _model(recipe: Recipe, encoder: Encoder) -> nn.Module:
-    name, settings = recipe.model.name, recipe.model.model_extra or {}
-    if name not in MODELS and Path(name, "config.json").is_file():
-        return load_model(Path(name))
-    return new_model(name, len(encoder.tokenizer), settings, recipe.seed)
+def filled(recipe: Recipe) -> Recipe:
+    """The recipe with the tokenizer it stands for where it names none."""
+    if recipe.tokenizer is not None:
+        return recipe
+    name = recipe.model.name
+    own = TokenizerSettings(train="bpe") if name in MODELS else TokenizerSettings(name=str(place_of(name)))
+    return recipe.model_copy(update={"tokenizer": own})
+
+
+def _model(recipe: Recipe, encoder: Encoder, new_mask: bool) -> nn.Module:
+    """The model of a recipe, with a row for every token and as much of it trainable as is asked for."""
+    settings, special = recipe.model, encoder.special
+    if settings.name in MODELS:
+        model = new_model(settings.name, encoder.vocabulary_size, settings.sizes, recipe.seed)
+    else:
+        if settings.sizes:
+            raise SettingError(
+                f"The model '{settings.name}' has its sizes already; leave out {', '.join(settings.sizes)}."
+            )
+        model = load_causal(settings.name)
+        known = encoder.vocabulary_size - new_mask
+        if known > rows_of(model):
+            raise SettingError(
+                f"The tokenizer has {known} tokens and the model '{settings.name}' rows for {rows_of(model)}; "
+                "take the model's own tokenizer."
+            )
+        if new_mask and special.mask is not None:
+            add_mask_row(model, special.mask, known)
+    name_special_tokens(model, special.begin, special.end, special.pad)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(recipe.seed)  # what LoRA begins with
+        return adapted(model, settings.lora, settings.freeze)

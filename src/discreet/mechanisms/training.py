@@ -11,6 +11,8 @@ from discreet.errors import InputError
 from discreet.mechanisms.language import LanguageBatches, language_loss, mean_loss
 from discreet.mechanisms.recipe import Recipe
 from discreet.mechanisms.run import Run
+from discreet.models.adapters import inner
+from discreet.models.pretrained import context_of
 from discreet.policy.contract import Policy
 from discreet.progress import TrainingBar
 from discreet.sanitize.redact import Redaction, redact_all
@@ -54,7 +56,7 @@ class Training:
         valid = self.encoded("valid") if "valid" in self.corpus else None
         plain.fit(
             self.model,
-            LanguageBatches(encoded, settings, self.recipe.seed),
+            LanguageBatches(encoded, settings, self.recipe.seed, context_of(inner(self.model))),
             language_loss,
             settings,
             seed=self.recipe.seed,

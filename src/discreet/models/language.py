@@ -12,7 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from discreet.errors import RunError, SettingError
+from discreet.models.adapters import inner, plain_model
 from discreet.models.lstm import LSTMConfig, LSTMLanguageModel
+from discreet.models.quiet import quiet_transformers
 from discreet.registry import Registry, nearest
 
 MODELS: Registry[Callable[..., nn.Module]] = Registry("model", "discreet.models", "discreet.models")
@@ -52,6 +54,31 @@ def lstm(
     return LSTMLanguageModel(config)
 
 
+@MODELS.register("gpt")
+def gpt(
+    vocabulary: int, width: int = 256, layers: int = 4, heads: int = 4, context: int = 512, dropout: float = 0.0
+) -> nn.Module:
+    """A GPT-2-class transformer with fresh weights: tied embeddings, learned positions."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    if width % heads:
+        raise SettingError(f"The width of a gpt is a multiple of its heads, and {width} is not one of {heads}.")
+    config = GPT2Config(
+        vocab_size=vocabulary,
+        n_embd=width,
+        n_layer=layers,
+        n_head=heads,
+        n_positions=context,
+        activation_function="gelu_pytorch_tanh",  # GPT-2's own, in one kernel
+        resid_pdrop=dropout,
+        embd_pdrop=dropout,
+        attn_pdrop=dropout,
+        bos_token_id=None,
+        eos_token_id=None,
+    )
+    return GPT2LMHeadModel(config)  # type: ignore[no-any-return]
+
+
 def new_model(name: str, vocabulary: int, settings: Mapping[str, Any], seed: int) -> nn.Module:
     """A fresh model of a registered kind; the same seed gives the same weights."""
     make = MODELS[name]
@@ -76,37 +103,21 @@ def load_model(folder: Path) -> nn.Module:
 
 
 def save_model(model: nn.Module, folder: Path) -> None:
-    """Writes the folder that `from_pretrained` loads."""
+    """Writes the folder that `from_pretrained` loads; no wrapper remains."""
     with quiet_transformers():
-        model.save_pretrained(folder)  # type: ignore[operator]
-
-
-class quiet_transformers:
-    """Keeps transformers' own progress bars off the terminal."""
-
-    def __enter__(self) -> None:
-        from transformers.utils import logging
-
-        self._shown = logging.is_progress_bar_enabled()
-        logging.disable_progress_bar()
-
-    def __exit__(self, *_: object) -> None:
-        from transformers.utils import logging
-
-        if self._shown:
-            logging.enable_progress_bar()
+        plain_model(model).save_pretrained(folder)
 
 
 def hidden_states(model: nn.Module, input_ids: Tensor) -> Tensor:
     """What the output layer sees at each position. Padding on the right is invisible to a causal model."""
     if isinstance(model, LSTMLanguageModel):
         return model.hidden(input_ids)[0]
-    states: Tensor = model.base_model(input_ids=input_ids).last_hidden_state  # type: ignore[operator]
+    states: Tensor = inner(model).base_model(input_ids=input_ids).last_hidden_state
     return states
 
 
 def output_layer(model: nn.Module) -> Output:
-    layer = model.get_output_embeddings()  # type: ignore[operator]
+    layer = inner(model).get_output_embeddings()
     return Output(layer.weight, getattr(layer, "bias", None))
 
 

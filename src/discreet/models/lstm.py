@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModelForCausalLM, PretrainedConfig, PreTrainedModel
+from transformers import AutoConfig, AutoModelForCausalLM, GenerationMixin, PretrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import CausalLMOutput
 
 from discreet.errors import SettingError
@@ -50,7 +50,7 @@ class LSTMConfig(PretrainedConfig):  # type: ignore[misc]
         super().__init__(tie_word_embeddings=tie_word_embeddings, **kwargs)
 
 
-class LSTMLanguageModel(PreTrainedModel):  # type: ignore[misc]
+class LSTMLanguageModel(PreTrainedModel, GenerationMixin):  # type: ignore[misc]
     """Predicts the next token from all earlier ones of the same record."""
 
     config_class = LSTMConfig

@@ -5,8 +5,9 @@
         batch["input_ids"], batch["targets"]            # [16, T], T the longest row
 
 A record is the unit of privacy, so a row holds tokens of one record. A record that is too long for `max_tokens` becomes
-several *windows*, each of which begins with the token the one before ended with: every target is predicted exactly
-once. Rows of the same record have the same number in `batch["records"]`; what clips per record must add them up first.
+several *windows*, cut after whole sentences or turns where there are any, each of which begins with the token the one
+before ended with: every target is predicted exactly once. Rows of the same record have the same number in
+`batch["records"]`; what clips per record must add them up first.
 
 The plan of an epoch is a plain list: step k of a resumed training is `plan[k]`, the same as before.
 
@@ -42,16 +43,37 @@ class Window(NamedTuple):
     end: int
 
 
-def windows(encoded: Encoded, max_tokens: int | None = None) -> Rows:
-    """All windows of a split in the order of its records; one for each record where max_tokens is None."""
+def windows(encoded: Encoded, max_tokens: int | None = None, *, at_sentences: bool = True) -> Rows:
+    """All windows of a split in the order of its records; one for each record where max_tokens is None.
+
+    A record that is too long is cut after the last token of a sentence, line or turn, if there is one in the second
+    half of a window; without `at_sentences` every window but the last is full.
+    """
     if max_tokens is not None and max_tokens < 1:
         raise SettingError(f"max_tokens is {max_tokens}; a window needs at least one token.")
     positions = np.diff(encoded.starts) - 1
     size = max_tokens or int(positions.max(initial=1))
-    counts = -(-positions // size)
+    if at_sentences:
+        cut = [_cuts(encoded, record, size) if positions[record] > size else [] for record in range(len(encoded))]
+    else:
+        cut = [list(range(size, int(count), size)) for count in positions]
+    counts = np.array([len(own) + 1 for own in cut], np.int64) * (positions > 0)
     record = np.repeat(np.arange(len(encoded)), counts)
-    start = (np.arange(len(record)) - np.repeat(np.cumsum(counts) - counts, counts)) * size
-    return np.stack([record, start, np.minimum(start + size, positions[record])], axis=1)
+    start = [edge for own, count in zip(cut, positions, strict=True) if count > 0 for edge in (0, *own)]
+    end = [edge for own, count in zip(cut, positions, strict=True) if count > 0 for edge in (*own, int(count))]
+    return np.stack([record, np.array(start, np.int64), np.array(end, np.int64)], axis=1)
+
+
+def _cuts(encoded: Encoded, record: int, size: int) -> list[int]:
+    """Where a long record's windows end and the next begin: token numbers, all but the last end."""
+    ids = encoded.ids[encoded.starts[record] : encoded.starts[record + 1]]
+    good = np.flatnonzero(encoded.sentence_ends[ids])
+    cuts, start, last = list[int](), 0, len(ids) - 1
+    while last - start > size:
+        fitting = good[np.searchsorted(good, start + size // 2, "right") : np.searchsorted(good, start + size, "right")]
+        start = int(fitting[-1]) if len(fitting) else start + size
+        cuts.append(start)
+    return cuts
 
 
 def plan_batches(
@@ -65,6 +87,7 @@ def plan_batches(
     shuffle: bool = True,
     bucket: bool = True,
     one_author: bool = False,
+    at_sentences: bool = True,
 ) -> list[Rows]:
     """The batches of an epoch, each window in exactly one of them.
 
@@ -72,7 +95,7 @@ def plan_batches(
     like length together; `one_author` keeps authors apart. Without `shuffle` the order is that of the records
     (or of their lengths), every epoch the same.
     """
-    rows = windows(encoded, max_tokens)
+    rows = windows(encoded, max_tokens, at_sentences=at_sentences)
     lengths = rows[:, 2] - rows[:, 1]
     _check_size(batch_size, batch_tokens, int(lengths.max(initial=0)))
     random = np.random.default_rng([seed, epoch]) if shuffle else None

@@ -16,8 +16,10 @@ Sharp edge: two texts that differ only *inside* a secret have the same public id
 differ with the secret.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -29,6 +31,7 @@ from discreet.text.pieces import Piece, PieceTokenizer, cut
 from discreet.text.records import Record, Secret, check_secrets
 
 CHUNK_RECORDS, CHUNK_CHARACTERS = 1_000, 1_000_000
+SENTENCE_END = re.compile(r"\n[ \t]*$|[.!?…]['\")\]”’]*$")
 
 Bits = NDArray[np.bool_]
 Marked = tuple[Record, Sequence[Secret], Sequence[Secret]]
@@ -84,6 +87,8 @@ class Encoded:
     """Characters of each record outside secrets and masks; with the next, what bits per character divides by."""
     secret_characters: NDArray[np.int64]
     special: SpecialIds
+    sentence_ends: Bits
+    """For each id of the vocabulary, whether its text ends a sentence, a line or a turn: a good place to cut after."""
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -151,7 +156,16 @@ class Encoder:
             public_characters=np.concatenate([chunk.characters[:, 0] for chunk in chunks]),
             secret_characters=np.concatenate([chunk.characters[:, 1] for chunk in chunks]),
             special=self.special,
+            sentence_ends=self.sentence_ends,
         )
+
+    @cached_property
+    def sentence_ends(self) -> Bits:
+        """For each id, whether its text ends with a line break or the end of a sentence."""
+        texts = self.tokenizer.batch_decode([[number] for number in range(self.vocabulary_size)])
+        ends = np.array([bool(SENTENCE_END.search(text)) for text in texts], bool)
+        ends[list(self.tokenizer.all_special_ids)] = False
+        return ends
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ids, special ids left out; exact for byte-level tokenizers."""
