@@ -8,11 +8,11 @@
 A step is forward, backward and a (privatised) AdamW update. Every engine lives in a process of its own, because keeping
 memory is a matter of the whole process. The processes take turns, one step each; `ms` is the median step, `time` the
 median over the rounds of a step's time over that of the plain step in the same round, which a machine that slows down
-for a while disturbs least. Memory is the peak of the resident set above what the process had before its model. The error is that of our clipped sum
-against a loop over single records, on the same model and batch.
+for a while disturbs least. Memory is the peak of the resident set above what the process had before its model. The
+error is that of our clipped sum against a loop over single records, on the same model and batch.
 
-A second table has the cost per token for batches of 4 to 512 records: of the plain step, of ours, and of our clipped sum
-alone. Noise and update cost the same however many records there are, so small batches pay more for them per token.
+A second table has the cost per token for batches of 4 to 512 records: of the plain step, of ours, and of our clipped
+sum alone. Noise and update cost the same however many records there are, so small batches pay more for them per token.
 
 `plain` is the loop one writes first, `best plain` the same with kept memory and our output layer, `discreet` ours with
 the fast generator, `secure` ours with the one for releases.
@@ -49,7 +49,7 @@ FLAT = [
     for records in (4, 16, 64, 256, 512)
 ]
 """One shape of model, more and more records."""
-WARMUP, AT_LEAST = 3, 4
+WARMUP, AT_LEAST, LARGE = 3, 4, 5 * 10**6
 
 
 class Figures(NamedTuple):
@@ -83,6 +83,17 @@ def _peak() -> int:
         return next(1024 * int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 
 
+def compare(case: Case, engines: list[str], repetitions: int, threads: int, seconds: float) -> list[Figures]:
+    """All engines in turn, or, where their models would not fit into memory together, each in turn with the first."""
+    if case.layers * case.width**2 < LARGE:
+        return measure(case, engines, repetitions, threads, seconds)
+    rows: dict[str, Figures] = {}
+    for other in engines[1:]:
+        for row in measure(case, [engines[0], other], repetitions, threads, seconds / 2):
+            rows.setdefault(row.engine, row)
+    return list(rows.values())
+
+
 def measure(case: Case, engines: list[str], repetitions: int, threads: int, seconds: float) -> list[Figures]:
     """Medians of interleaved steps: so many rounds, or fewer where they take longer than so many seconds."""
     context = multiprocessing.get_context("spawn")
@@ -92,6 +103,7 @@ def measure(case: Case, engines: list[str], repetitions: int, threads: int, seco
         pipes[engine], theirs = context.Pipe()
         processes.append(context.Process(target=worker, args=(theirs, case, engine, threads), daemon=True))
         processes[-1].start()
+        theirs.close()  # a worker that dies is an error here, not a wait for ever
         pipes[engine].recv()  # one after the other: warming up together would disturb both
     times: dict[str, list[float]] = {engine: [] for engine in engines}
     start = time.perf_counter()
@@ -126,7 +138,7 @@ def main() -> None:
     for case in QUICK if options.quick else CASES:
         if options.only not in case.name:
             continue
-        rows = measure(case, options.engines, repetitions, options.threads, options.seconds)
+        rows = compare(case, options.engines, repetitions, options.threads, options.seconds)
         first = rows[0]
         for row in rows:
             off = f"{error(case):.0e}" if row.engine == "discreet" else ""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import InputError, RefusedError, RunError, SettingError
-from discreet.mechanisms.language import mean_loss
+from discreet.mechanisms.language import LanguageTask, mean_loss
 from discreet.mechanisms.recipe import make_recipe
 from discreet.mechanisms.run import Run
 from discreet.mechanisms.train import read_corpus, train, train_recipe
@@ -36,7 +36,8 @@ def test_the_vocabulary_is_the_same_whether_or_not_the_training_text_is_redacted
 def test_redacted_text_has_masks_that_are_never_targets(tmp_path, notes, small):
     recipe = make_recipe({"policy": "gold", **small})
     tokenizer = load_tokenizer(train(notes, "gold", output=tmp_path / "r", progress=False, **small).model_folder)
-    training = Training(Run(tmp_path), recipe, notes, policy("gold"), Encoder(tokenizer), None, TrainingBar(False))  # type: ignore[arg-type]
+    task = LanguageTask(Encoder(tokenizer))
+    training = Training(Run(tmp_path), recipe, notes, policy("gold"), task, None, TrainingBar(False))  # type: ignore[arg-type]
     redacted, plain = training.redacted("train"), training.encoded("train")
     assert (redacted.ids[redacted.ignored] == tokenizer.mask_token_id).all()
     assert redacted.ignored.sum() == 2 * 60

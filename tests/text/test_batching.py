@@ -16,7 +16,7 @@ from discreet.text.tokenize import Encoded, SpecialIds
 PAD = 10**6
 
 
-def encoded_of(lengths: Any, authors: Any = None, ignored: Iterable[int] = ()) -> Encoded:
+def encoded_of(lengths: Any, authors: Any = None, ignored: Iterable[int] = (), ends: Iterable[int] = ()) -> Encoded:
     """Records of so many tokens, every token of the split with an id of its own; each third token is secret."""
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     ids = np.arange(starts[-1], dtype=np.int32)
@@ -25,9 +25,9 @@ def encoded_of(lengths: Any, authors: Any = None, ignored: Iterable[int] = ()) -
     codes = np.full(len(lengths), -1) if authors is None else np.array(authors)
     names = tuple(str(number) for number in range(len(lengths)))
     people = tuple(f"author {number}" for number in range(int(codes.max(initial=-1)) + 1))
-    return Encoded(
-        ids, ids % 3 == 0, skipped, starts, names, codes.astype(np.int32), people, none, none, SpecialIds(0, 1, PAD, 2)
-    )
+    special, sentences = SpecialIds(0, 1, PAD, 2), np.isin(ids, list(ends))
+    authors = codes.astype(np.int32)
+    return Encoded(ids, ids % 3 == 0, skipped, starts, names, authors, people, none, none, special, sentences)
 
 
 LENGTHS = st.lists(st.integers(2, 25), max_size=40)
@@ -46,17 +46,31 @@ CHOICES = st.fixed_dictionaries(
 )
 
 
-@given(LENGTHS, st.one_of(st.none(), st.integers(1, 30)))
+@given(LENGTHS, st.one_of(st.none(), st.integers(1, 30)), st.sets(st.integers(0, 300)), st.booleans())
 @settings(derandomize=True, deadline=None, max_examples=150)
-def test_windows_predict_every_token_after_the_first_exactly_once(lengths, most):
-    encoded = encoded_of(lengths)
-    rows = [Window(*row) for row in windows(encoded, most).tolist()]
+def test_windows_predict_every_token_after_the_first_exactly_once(lengths, most, ends, at_sentences):
+    encoded = encoded_of(lengths, ends=ends)
+    rows = [Window(*row) for row in windows(encoded, most, at_sentences=at_sentences).tolist()]
     for record, length in enumerate(lengths):
         mine = [row for row in rows if row.record == record]
         assert [t for row in mine for t in range(row.start + 1, row.end + 1)] == list(range(1, length))
         assert all(row.end - row.start <= (most or length) for row in mine)
         assert all(after.start == before.end for before, after in pairwise(mine))
         assert most is not None or len(mine) == 1
+
+
+@given(st.integers(2, 120), st.integers(2, 40), st.sets(st.integers(0, 120)))
+@settings(derandomize=True, deadline=None, max_examples=150)
+def test_long_records_are_cut_after_a_sentence_if_one_ends_in_the_second_half_of_a_window(length, most, ends):
+    rows = [Window(*row) for row in windows(encoded_of([length], ends=ends), most).tolist()]
+    for row in rows[:-1]:
+        possible = [at for at in ends if row.start + most // 2 < at <= row.start + most]
+        assert row.end == max(possible, default=row.start + most)
+
+
+def test_windows_of_the_longest_context_are_full():
+    rows = windows(encoded_of([30, 5], ends=[7, 8]), 10, at_sentences=False)
+    assert rows.tolist() == [[0, 0, 10], [0, 10, 20], [0, 20, 29], [1, 0, 4]]
 
 
 @given(LENGTHS, SIZES, CHOICES, st.sets(st.integers(0, 200)), st.booleans())

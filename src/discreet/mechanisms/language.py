@@ -1,6 +1,7 @@
 """Language modelling for the loops of the engine: where batches come from, and what the loss is."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,33 @@ from discreet.models.adapters import inner
 from discreet.models.language import Scores, hidden_states, output_layer, score
 from discreet.models.pretrained import context_of
 from discreet.text.batching import make_batch, plan_batches, windows
-from discreet.text.tokenize import Encoded
+from discreet.text.records import Record, Secret
+from discreet.text.tokenize import Encoded, Encoder
+
+
+@dataclass(frozen=True)
+class LanguageTask:
+    """Predicting the next token of records."""
+
+    encoder: Encoder
+    context: int | None = None
+    """How many tokens the model can read at once, if there is a limit."""
+
+    def encode(
+        self,
+        pairs: Iterable[tuple[Record, Sequence[Secret]]],
+        masks: Callable[[Record], Sequence[Secret]] | None = None,
+    ) -> Encoded:
+        return self.encoder.encode_all(pairs, masks)
+
+    def source(self, examples: Encoded, settings: TrainingSettings, seed: int) -> "LanguageBatches":
+        return LanguageBatches(examples, settings, seed, self.context)
+
+    def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
+        return language_loss(model, batch)
+
+    def mean_loss(self, model: nn.Module, examples: Encoded, *, public_only: bool = False) -> float:
+        return mean_loss(model, examples, public_only=public_only)
 
 
 class LanguageBatches:

@@ -12,12 +12,13 @@ from torch import nn
 
 from discreet.errors import RefusedError, SettingError
 from discreet.mechanisms.contract import mechanism_of
+from discreet.mechanisms.language import LanguageTask
 from discreet.mechanisms.recipe import DataSettings, Recipe, TokenizerSettings, make_recipe
 from discreet.mechanisms.run import Run, begin_run, only_one
 from discreet.mechanisms.training import Training, redacted_records
-from discreet.models.adapters import adapted
+from discreet.models.adapters import adapted, inner
 from discreet.models.language import MODELS, new_model, save_model
-from discreet.models.pretrained import add_mask_row, load_causal, name_special_tokens, place_of, rows_of
+from discreet.models.pretrained import add_mask_row, context_of, load_causal, name_special_tokens, place_of, rows_of
 from discreet.policy.contract import Policy
 from discreet.policy.specs import policy as make_policy
 from discreet.progress import TrainingBar
@@ -73,7 +74,9 @@ def train_recipe(
         encoder, new_mask = _encoder(recipe, corpus, policy)
         encoder.tokenizer.save_pretrained(run.model_folder)
         with TrainingBar(progress) as bar:
-            training = Training(run, recipe, corpus, policy, encoder, _model(recipe, encoder, new_mask), bar)
+            model = _model(recipe, encoder, new_mask)
+            task = LanguageTask(encoder, context_of(inner(model)))
+            training = Training(run, recipe, corpus, policy, task, model, bar)
             guarantee = mechanism.train(training, options)
         guarantee.write(run.path / "privacy.json")
         counted = {

@@ -1,24 +1,22 @@
 """A training under way: corpus, policy, tokenizer and model in one place, with the steps mechanisms are made of."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from torch import nn
 
 from discreet.engine import plain
 from discreet.engine.allocator import keep_buffers
 from discreet.errors import InputError
-from discreet.mechanisms.language import LanguageBatches, language_loss, mean_loss
 from discreet.mechanisms.recipe import Recipe
 from discreet.mechanisms.run import Run
-from discreet.models.adapters import inner
-from discreet.models.pretrained import context_of
+from discreet.mechanisms.task import Task
 from discreet.policy.contract import Policy
 from discreet.progress import TrainingBar
 from discreet.sanitize.redact import Redaction, redact_all
 from discreet.text.corpus import Corpus
 from discreet.text.records import Record
-from discreet.text.tokenize import Encoded, Encoder
 
 
 @dataclass
@@ -29,46 +27,49 @@ class Training:
     recipe: Recipe
     corpus: Corpus
     policy: Policy
-    encoder: Encoder
+    task: Task
     model: nn.Module
     bar: TrainingBar
 
-    def encoded(self, split: str) -> Encoded:
+    def encoded(self, split: str) -> Any:
         """A split as it is, each token knowing whether the policy calls it secret."""
-        return self._filled(self.encoder.encode_all(self.policy.secrets_of_all(self.corpus.records(split))), split)
+        return self._filled(self.task.encode(self.policy.secrets_of_all(self.corpus.records(split))), split)
 
-    def redacted(self, split: str) -> Encoded:
+    def redacted(self, split: str) -> Any:
         """A split with every secret masked; masks are context and never targets."""
         records = redacted_records(self.corpus.records(split), self.policy, self.recipe)
-        encoded = self.encoder.encode_all(
-            ((record, ()) for record in records), masks=lambda record: record.secrets or ()
-        )
-        return self._filled(encoded, split)
+        examples = self.task.encode(((record, ()) for record in records), masks=lambda record: record.secrets or ())
+        return self._filled(examples, split)
 
-    def fit(self, encoded: Encoded, *, public_only: bool = False) -> None:
-        """Trains the model plainly on encoded text, validating on the untouched validation split if there is one.
+    def fit(self, examples: Any, *, public_only: bool = False) -> None:
+        """Trains the model plainly on examples, validating on the untouched validation split if there is one.
 
         With `public_only` the best epoch is the one that predicts public targets best: a model that is shown no secrets
         gets worse at them for as long as it trains.
         """
         keep_buffers()
         settings = self.recipe.training
-        valid = self.encoded("valid") if "valid" in self.corpus else None
         plain.fit(
             self.model,
-            LanguageBatches(encoded, settings, self.recipe.seed, context_of(inner(self.model))),
-            language_loss,
+            self.task.source(examples, settings, self.recipe.seed),
+            self.task.loss,
             settings,
             seed=self.recipe.seed,
             folder=self.run.checkpoint_folder,
-            validate=(lambda model: mean_loss(model, valid, public_only=public_only)) if valid is not None else None,
+            validate=self._validation(public_only),
             observer=RunObserver(self.run, self.bar),
         )
 
-    def _filled(self, encoded: Encoded, split: str) -> Encoded:
-        if len(encoded) == 0:
+    def _validation(self, public_only: bool) -> Callable[[nn.Module], float] | None:
+        if "valid" not in self.corpus:
+            return None
+        valid = self.encoded("valid")
+        return lambda model: self.task.mean_loss(model, valid, public_only=public_only)
+
+    def _filled(self, examples: Any, split: str) -> Any:
+        if len(examples) == 0:
             raise InputError(f"The corpus '{self.corpus.name}' has no records in its {split} split.")
-        return encoded
+        return examples
 
 
 def redacted_records(records: Iterable[Record], policy: Policy, recipe: Recipe) -> Iterable[Record]:

@@ -26,7 +26,10 @@ def generate(
     top_p: float = 1.0,
     seed: int = 0,
 ) -> list[str]:
-    """Continuations of a prompt, each up to the end of its record or `tokens` tokens; temperature 0 takes the likeliest."""
+    """Continuations of a prompt, each up to the end of its record or so many tokens.
+
+    Temperature 0 always takes the likeliest token.
+    """
     if count < 1 or tokens < 1:
         raise SettingError("Generating takes at least one continuation of at least one token.")
     if not temperature >= 0 or not 0 < top_p <= 1:

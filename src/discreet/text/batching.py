@@ -53,22 +53,26 @@ def windows(encoded: Encoded, max_tokens: int | None = None, *, at_sentences: bo
         raise SettingError(f"max_tokens is {max_tokens}; a window needs at least one token.")
     positions = np.diff(encoded.starts) - 1
     size = max_tokens or int(positions.max(initial=1))
-    if at_sentences:
-        cut = [_cuts(encoded, record, size) if positions[record] > size else [] for record in range(len(encoded))]
-    else:
-        cut = [list(range(size, int(count), size)) for count in positions]
-    counts = np.array([len(own) + 1 for own in cut], np.int64) * (positions > 0)
+    counts = (positions > 0).astype(np.int64)
+    cuts = {int(record): _cuts(encoded, record, size, at_sentences) for record in np.flatnonzero(positions > size)}
+    for long, own in cuts.items():
+        counts[long] = len(own) + 1
     record = np.repeat(np.arange(len(encoded)), counts)
-    start = [edge for own, count in zip(cut, positions, strict=True) if count > 0 for edge in (0, *own)]
-    end = [edge for own, count in zip(cut, positions, strict=True) if count > 0 for edge in (*own, int(count))]
-    return np.stack([record, np.array(start, np.int64), np.array(end, np.int64)], axis=1)
+    start, end = np.zeros(len(record), np.int64), positions[record]
+    first = np.cumsum(counts) - counts
+    for long, own in cuts.items():
+        start[first[long] + 1 :][: len(own)] = end[first[long] :][: len(own)] = own
+    return np.stack([record, start, end], axis=1)
 
 
-def _cuts(encoded: Encoded, record: int, size: int) -> list[int]:
+def _cuts(encoded: Encoded, record: int, size: int, at_sentences: bool) -> list[int]:
     """Where a long record's windows end and the next begin: token numbers, all but the last end."""
     ids = encoded.ids[encoded.starts[record] : encoded.starts[record + 1]]
+    last = len(ids) - 1
+    if not at_sentences:
+        return list(range(size, last, size))
     good = np.flatnonzero(encoded.sentence_ends[ids])
-    cuts, start, last = list[int](), 0, len(ids) - 1
+    cuts, start = list[int](), 0
     while last - start > size:
         fitting = good[np.searchsorted(good, start + size // 2, "right") : np.searchsorted(good, start + size, "right")]
         start = int(fitting[-1]) if len(fitting) else start + size
