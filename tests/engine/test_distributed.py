@@ -272,7 +272,7 @@ def fsdp_resumed(group, folder):
 def loops_of_their_own(group, folder):
     """`make_private` in both processes, saved, loaded and gone on with."""
     chosen = plan()
-    rows = [{"x": x, "y": y} for x, y in zip(POINTS, ANSWERS, strict=True)]
+    rows: Any = [{"x": x, "y": y} for x, y in zip(POINTS, ANSWERS, strict=True)]
 
     def begun():
         model = fresh_model()

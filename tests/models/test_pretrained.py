@@ -128,7 +128,7 @@ def test_lora_learns_and_leaves_an_ordinary_model(family, tmp_path):
     with torch.no_grad():
         for parameter in wrapped.parameters():
             if parameter.requires_grad:
-                parameter += 0.3 * torch.randn_like(parameter)
+                parameter.add_(0.3 * torch.randn_like(parameter))
     expected = logits(wrapped, ids)
     weight, bias = output_layer(wrapped)
     torch.testing.assert_close(

@@ -1,7 +1,7 @@
-"""`discreet evaluate`: perplexity over all, public and secret tokens."""
+"""`discreet evaluate`: perplexity over all, public and secret tokens, or how often a classifier is right."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -18,7 +18,7 @@ def evaluate(
     policy: Annotated[str | None, typer.Option("--policy", "-p", help="What is secret [the run's policy].")] = None,
     json_output: Json = False,
 ) -> None:
-    """Score a run on text: perplexity, bits per character and first-choice accuracy."""
+    """Score a run on text: perplexity and bits per character, or, for a classifier, accuracy and F1."""
     from discreet.mechanisms.run import open_run
     from discreet.text.reading import read
 
@@ -29,15 +29,34 @@ def evaluate(
         corpus = read(data, fields=settings.fields.fields()) if settings else read(data)
         if split not in corpus and len(corpus.splits) == 1:
             (split,) = corpus.splits
-    from discreet.evaluate.perplexity import evaluate as evaluate_run  # loads torch: after the run is known to be there
-
+    by_label = opened.recipe.task == "classification"
+    if by_label:  # both load torch: after the run is known to be there
+        from discreet.evaluate.classification import evaluate as evaluate_run
+    else:
+        from discreet.evaluate.perplexity import evaluate as evaluate_run  # type: ignore[assignment]
     with console.progress() as bar:
         task = bar.add_task("evaluate", total=None)
         result = evaluate_run(opened, corpus, split=split, policy=policy, on_batch=lambda n: bar.advance(task, n))
     if json_output:
         console.emit({"run": str(run), "split": split, **result.to_json()})
-        return
-    table = Table(title=f"{run}, {split}")
+    elif by_label:
+        _print_classes(f"{run}, {split}", result)
+    else:
+        _print_tokens(f"{run}, {split}", result)
+
+
+def _print_classes(title: str, result: Any) -> None:
+    table = Table(title=title)
+    table.add_column("label")
+    table.add_column("F1", justify="right")
+    for label, f1 in result.f1_by_label.items():
+        table.add_row(label, f"{f1:.3f}")
+    console.out.print(table)
+    console.out.print(f"accuracy {result.accuracy:.3f}, F1 {result.f1:.3f} over {result.records:,} records")
+
+
+def _print_tokens(title: str, result: Any) -> None:
+    table = Table(title=title)
     for column in ("tokens", "number", "perplexity", "top-1"):
         table.add_column(column, justify="left" if column == "tokens" else "right")
     rows = [

@@ -70,8 +70,8 @@ class DataSettings(Settings):
 
 
 class ModelSettings(BaseModel):
-    """Which model: `lstm` or `gpt`, fresh, with sizes as further keys, or one that is there already (`mini`, a folder,
-    a name on the hub)."""
+    """Which model: `lstm` or `gpt`, fresh, with sizes as further keys, or one that is there already (a folder, a name
+    on the hub)."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
     name: str = "lstm"
@@ -121,6 +121,8 @@ class Recipe(Settings):
     """None only for a run made in Python from a corpus that is not in a file."""
     policy: Any = None
     """A policy's name or its YAML form. Needed by every mechanism but `none`, and to train a tokenizer."""
+    task: Literal["language", "classification"] = "language"
+    """Predicting the next token, or the label of a record."""
     mechanism: MechanismSettings = MechanismSettings()
     model: ModelSettings = ModelSettings()
     tokenizer: TokenizerSettings | None = None

@@ -1,7 +1,7 @@
 """What a model is trained for: how records become examples, batches and a loss.
 
-`discreet.mechanisms.language` predicts the next token, `discreet.mechanisms.classification` a record's label. Mechanisms
-are written against this contract and so work for both.
+`discreet.mechanisms.language` predicts the next token, `discreet.mechanisms.classification` a record's label.
+Mechanisms are written against this contract and so work for both.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -24,7 +24,8 @@ class Examples(Protocol):
 class Task(Protocol):
     """What a model is trained for."""
 
-    encoder: Encoder
+    @property
+    def encoder(self) -> Encoder: ...
 
     def encode(
         self,

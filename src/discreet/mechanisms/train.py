@@ -11,19 +11,30 @@ import torch
 from torch import nn
 
 from discreet.errors import RefusedError, SettingError
+from discreet.mechanisms.classification import ClassificationTask
 from discreet.mechanisms.contract import mechanism_of
 from discreet.mechanisms.language import LanguageTask
 from discreet.mechanisms.recipe import DataSettings, Recipe, TokenizerSettings, make_recipe
 from discreet.mechanisms.run import Run, begin_run, only_one
+from discreet.mechanisms.task import Task
 from discreet.mechanisms.training import Training, redacted_records
 from discreet.models.adapters import adapted, inner
 from discreet.models.language import MODELS, new_model, save_model
-from discreet.models.pretrained import add_mask_row, context_of, load_causal, name_special_tokens, place_of, rows_of
+from discreet.models.pretrained import (
+    add_mask_row,
+    context_of,
+    load_causal,
+    load_classifier,
+    name_special_tokens,
+    place_of,
+    rows_of,
+)
 from discreet.policy.contract import Policy
 from discreet.policy.specs import policy as make_policy
 from discreet.progress import TrainingBar
 from discreet.text.corpora.contract import named
 from discreet.text.corpus import Corpus, divide
+from discreet.text.labelled import LabelledEncoder, label_names
 from discreet.text.reading import open_records, read
 from discreet.text.tokenize import Encoder
 from discreet.text.vocabulary import load_tokenizer, train_bpe, with_mask
@@ -74,8 +85,7 @@ def train_recipe(
         encoder, new_mask = _encoder(recipe, corpus, policy)
         encoder.tokenizer.save_pretrained(run.model_folder)
         with TrainingBar(progress) as bar:
-            model = _model(recipe, encoder, new_mask)
-            task = LanguageTask(encoder, context_of(inner(model)))
+            task, model = _task_and_model(recipe, corpus, encoder, new_mask)
             training = Training(run, recipe, corpus, policy, task, model, bar)
             guarantee = mechanism.train(training, options)
         guarantee.write(run.path / "privacy.json")
@@ -140,7 +150,7 @@ def _encoder(recipe: Recipe, corpus: Corpus, policy: Policy) -> tuple[Encoder, b
         redacted = redacted_records(corpus.records("train"), policy, masked)
         tokenizer = train_bpe(redacted, make_policy("gold"), settings.vocabulary, mask=mask)
     else:
-        tokenizer = load_tokenizer(str(settings.name))
+        tokenizer = load_tokenizer(place_of(str(settings.name)))
     return Encoder(with_mask(tokenizer, mask)), tokenizer.mask_token_id is None
 
 
@@ -149,21 +159,36 @@ def filled(recipe: Recipe) -> Recipe:
     if recipe.tokenizer is not None:
         return recipe
     name = recipe.model.name
-    own = TokenizerSettings(train="bpe") if name in MODELS else TokenizerSettings(name=str(place_of(name)))
+    own = TokenizerSettings(train="bpe") if name in MODELS else TokenizerSettings(name=name)
     return recipe.model_copy(update={"tokenizer": own})
 
 
-def _model(recipe: Recipe, encoder: Encoder, new_mask: bool) -> nn.Module:
-    """The model of a recipe, with a row for every token and as much of it trainable as is asked for."""
+def _task_and_model(recipe: Recipe, corpus: Corpus, encoder: Encoder, new_mask: bool) -> tuple[Task, nn.Module]:
+    """What the recipe trains, and for what: a row for every token, as much of it trainable as is asked for."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(recipe.seed)  # what LoRA and the output layer of a classifier begin with
+        labels = label_names(corpus.records("train")) if recipe.task == "classification" else []
+        model = _model(recipe, encoder, new_mask, labels)
+        model = adapted(model, recipe.model.lora, recipe.model.freeze)
+    context = context_of(inner(model))
+    if labels:
+        most = min(recipe.training.max_tokens, context or recipe.training.max_tokens)
+        return ClassificationTask(LabelledEncoder(encoder, labels, most)), model
+    return LanguageTask(encoder, context), model
+
+
+def _model(recipe: Recipe, encoder: Encoder, new_mask: bool, labels: list[str]) -> nn.Module:
     settings, special = recipe.model, encoder.special
     if settings.name in MODELS:
+        if labels:
+            raise SettingError(f"The model '{settings.name}' has no classifier; name another, such as minilm.")
         model = new_model(settings.name, encoder.vocabulary_size, settings.sizes, recipe.seed)
     else:
         if settings.sizes:
             raise SettingError(
                 f"The model '{settings.name}' has its sizes already; leave out {', '.join(settings.sizes)}."
             )
-        model = load_causal(settings.name)
+        model = load_classifier(settings.name, labels) if labels else load_causal(settings.name)
         known = encoder.vocabulary_size - new_mask
         if known > rows_of(model):
             raise SettingError(
@@ -173,6 +198,4 @@ def _model(recipe: Recipe, encoder: Encoder, new_mask: bool) -> nn.Module:
         if new_mask and special.mask is not None:
             add_mask_row(model, special.mask, known)
     name_special_tokens(model, special.begin, special.end, special.pad)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(recipe.seed)  # what LoRA begins with
-        return adapted(model, settings.lora, settings.freeze)
+    return model

@@ -59,7 +59,9 @@ def _with_lora(model: nn.Module, lora: Lora) -> nn.Module:
                     f"The model has no linear layer named '{target}' to adapt; there are {', '.join(sorted(ends))}."
                 )
     transposed = any(isinstance(module, Conv1D) for module in model.modules())
+    classifier = "ForSequenceClassification" in type(model).__name__
     config = peft.LoraConfig(
+        task_type="SEQ_CLS" if classifier else None,  # then the output layer is trained whole
         r=lora.r,
         lora_alpha=lora.alpha,
         lora_dropout=lora.dropout,

