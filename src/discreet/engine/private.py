@@ -100,13 +100,15 @@ class PrivateStep:
         strategy: Strategy | None = None,
         precision: str = "float32",
         strict: bool = False,
+        public: Callable[[int], None] | None = None,
         group: Group = ALONE,
     ) -> None:
+        """`public(step)` may add gradients of public data to the noisy ones on the parameters, before the update."""
         group.check_ledger(ledger)
         model = unwrapped(model, group.size)
         self.plan, self.noise, self.precision = plan, group.noise(Noise(randomness)), precision
         self._model, self._optimizer, self._ledger, self._phase = model, optimizer, ledger, phase
-        self._group, self._begun = group, False
+        self._group, self._begun, self._public = group, False, public
         strategy = strategy or strategy_of(plan)
         if strategy.sensitivity > plan.clip * (1 + 1e-9):  # the noise is scaled to the plan's clip
             raise SettingError(
@@ -133,7 +135,7 @@ class PrivateStep:
         self._group.add_up(sums)
         self._ledger.spend(self.plan, step, phase=self._phase)
         self.noise.add_(sums, self.plan.noise_std, divide=self.plan.expected_batch)
-        self._apply()
+        self._apply(step)
         rate = float(self._optimizer.param_groups[0]["lr"])
         return StepReport(step, self.plan.steps, units, losses / max(1, units), clipped / max(1, units), skipped, rate)
 
@@ -151,11 +153,13 @@ class PrivateStep:
         self._group.check_share(step, units)
         return units, clipped, skipped, losses
 
-    def _apply(self) -> None:
+    def _apply(self, step: int) -> None:
         """The noisy sum over the expected batch becomes the gradient of an ordinary optimizer."""
         for name, parameter in self._model.named_parameters():
             if parameter.requires_grad:
                 parameter.grad = like_parameter(self._sums[name], parameter)
+        if self._public is not None:
+            self._public(step)
         self._optimizer.step()
         for parameter in self._model.parameters():
             parameter.grad = None
@@ -201,6 +205,7 @@ def fit_privately(
     phase: str = PHASE,
     strategy: Strategy | None = None,
     validate: Callable[[nn.Module], float] | None = None,
+    public: Callable[[int], None] | None = None,
     group: Group = ALONE,
 ) -> PrivateProgress:
     """Runs a plan to its end, or goes on from the checkpoint in `folder` as the ledger allows.
@@ -221,6 +226,7 @@ def fit_privately(
         phase=phase,
         strategy=strategy,
         precision=resolve(settings.precision),
+        public=public,
         group=group,
     )
     stored = checkpoint.load_checkpoint(folder, model, optimizer)

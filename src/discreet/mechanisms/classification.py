@@ -10,8 +10,9 @@ from torch import Tensor, nn
 
 from discreet.engine.plain import Batch
 from discreet.engine.record_losses import class_loss
+from discreet.engine.sampling import Draw
 from discreet.engine.settings import TrainingSettings
-from discreet.errors import InputError
+from discreet.errors import InputError, RefusedError
 from discreet.text.labelled import Labelled, LabelledEncoder, padded
 from discreet.text.records import Record, Secret
 from discreet.text.tokenize import Encoder
@@ -47,6 +48,19 @@ class ClassificationTask:
     def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
         return class_loss(model, batch).sum(), len(batch["labels"])
 
+    def units(
+        self, examples: Labelled, settings: TrainingSettings, physical_tokens: int, *, secrets_only: bool = False
+    ) -> "ClassificationUnits":
+        if secrets_only:
+            raise RefusedError("A label is no secret token, so there is nothing to learn selectively; take jft.")
+        return ClassificationUnits(examples, physical_tokens)
+
+    def unit_loss(self, model: nn.Module, batch: Batch) -> Tensor:
+        return class_loss(model, batch)
+
+    def authors(self, examples: Labelled) -> list[Any]:
+        raise RefusedError("Classifiers are trained privately on records, not on authors.")
+
     def mean_loss(self, model: nn.Module, examples: Labelled, *, public_only: bool = False) -> float:
         """Labels are targets of all mechanisms alike, so there is nothing else to do for `public_only`."""
         losses = [
@@ -75,6 +89,28 @@ class ClassificationBatches:
 
     def load(self, item: Any) -> Batch:
         return tensors(self._examples, item)
+
+
+class ClassificationUnits:
+    """The records of a draw in physical batches of like length."""
+
+    def __init__(self, examples: Labelled, physical_tokens: int) -> None:
+        if (examples.labels < 0).any():
+            raise InputError("A record without a label cannot be trained on; leave such records out.")
+        self._examples, self._physical = examples, physical_tokens
+
+    def authors(self) -> list[Any]:
+        raise RefusedError("Classifiers are trained privately on records, not on authors.")
+
+    def batches(self, draw: Draw) -> Iterator[Batch]:
+        order = draw.records[np.argsort(self._examples.lengths[draw.records], kind="stable")]
+        begin = 0
+        while begin < len(order):
+            lengths = self._examples.lengths[order[begin:]]
+            fitting = int((np.arange(1, len(lengths) + 1) * lengths <= self._physical).sum())
+            end = begin + max(1, fitting)
+            yield tensors(self._examples, order[begin:end])
+            begin = end
 
 
 def tensors(examples: Labelled, rows: Any) -> dict[str, Tensor]:

@@ -10,11 +10,13 @@ from torch import Tensor, nn
 
 from discreet.engine.output_layer import output_loss
 from discreet.engine.plain import Batch
+from discreet.engine.sampling import Draw, IntArray
 from discreet.engine.settings import TrainingSettings
+from discreet.errors import InputError
 from discreet.models.adapters import inner
 from discreet.models.language import Scores, hidden_states, output_layer, score
 from discreet.models.pretrained import context_of
-from discreet.text.batching import make_batch, plan_batches, windows
+from discreet.text.batching import NO_TARGET, Rows, make_batch, plan_batches, windows
 from discreet.text.records import Record, Secret
 from discreet.text.tokenize import Encoded, Encoder
 
@@ -39,6 +41,18 @@ class LanguageTask:
 
     def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
         return language_loss(model, batch)
+
+    def units(
+        self, examples: Encoded, settings: TrainingSettings, physical_tokens: int, *, secrets_only: bool = False
+    ) -> "LanguageUnits":
+        max_tokens = min(settings.max_tokens, self.context or settings.max_tokens)
+        return LanguageUnits(examples, max_tokens, physical_tokens, secrets_only)
+
+    def unit_loss(self, model: nn.Module, batch: Batch) -> Tensor:
+        return unit_loss(model, batch)
+
+    def authors(self, examples: Encoded) -> list[IntArray]:
+        return authors_of(examples)
 
     def mean_loss(self, model: nn.Module, examples: Encoded, *, public_only: bool = False) -> float:
         return mean_loss(model, examples, public_only=public_only)
@@ -66,6 +80,72 @@ class LanguageBatches:
 
     def load(self, item: Any) -> Batch:
         return tensors(make_batch(self._encoded, item))
+
+
+class LanguageUnits:
+    """The units of a draw as physical batches: a unit's windows stay together, because it is clipped as a whole.
+
+    Batches are [units, T], or [units, windows, T] where units have several windows; missing ones are padding without
+    targets. Units of like size are put together, up to `physical_tokens` with their padding.
+    """
+
+    def __init__(self, encoded: Encoded, max_tokens: int, physical_tokens: int, secrets_only: bool = False) -> None:
+        self._encoded, self._physical, self._secrets_only = encoded, physical_tokens, secrets_only
+        self._windows = windows(encoded, max_tokens)
+        self._first = np.searchsorted(self._windows[:, 0], np.arange(len(encoded) + 1))
+
+    def authors(self) -> list[IntArray]:
+        return authors_of(self._encoded)
+
+    def batches(self, draw: Draw) -> Iterator[Batch]:
+        units = [self._rows(draw.records[draw.owners == unit]) for unit in range(len(draw.units))]
+        lengths = [int((rows[:, 2] - rows[:, 1]).max(initial=1)) for rows in units]
+        order = sorted(range(len(units)), key=lambda unit: (len(units[unit]), lengths[unit]))
+        begin = 0
+        while begin < len(order):
+            end, most, longest = begin, 1, 1
+            while end < len(order):
+                most, longest = max(most, len(units[order[end]])), max(longest, lengths[order[end]])
+                if end > begin and (end - begin + 1) * most * longest > self._physical:
+                    break
+                end += 1
+            yield self._batch([units[unit] for unit in order[begin:end]])
+            begin = end
+
+    def _rows(self, records: IntArray) -> Rows:
+        return np.concatenate([self._windows[self._first[r] : self._first[r + 1]] for r in records])
+
+    def _batch(self, units: list[Rows]) -> Batch:
+        most = max(len(rows) for rows in units)
+        rows = np.zeros((len(units), most, 3), np.int64)
+        for unit, own in zip(rows, units, strict=True):
+            unit[: len(own)] = own
+        batch = make_batch(self._encoded, rows.reshape(-1, 3))
+        targets = np.where(batch["secret"], batch["targets"], NO_TARGET) if self._secrets_only else batch["targets"]
+        made = tensors({"input_ids": batch["input_ids"], "targets": targets})
+        return made if most == 1 else {name: value.unflatten(0, (len(units), most)) for name, value in made.items()}
+
+
+def authors_of(encoded: Encoded) -> list[IntArray]:
+    """The records of each author; every record needs one."""
+    if (encoded.authors < 0).any():
+        nameless = encoded.record_ids[int(np.flatnonzero(encoded.authors < 0)[0])]
+        raise InputError(
+            f"To protect authors every record needs one, and record {nameless} has none; name the author field of the "
+            "file, or protect records."
+        )
+    order = np.argsort(encoded.authors, kind="stable")
+    edges = np.flatnonzero(np.diff(encoded.authors[order])) + 1
+    return [np.asarray(own, np.int64) for own in np.split(order, edges)] if len(order) else []
+
+
+def unit_loss(model: nn.Module, batch: Batch) -> Tensor:
+    """The mean loss over each unit's own targets; 0 for a unit without any."""
+    targets = batch["targets"]
+    units = len(targets)
+    flat = {name: values.reshape(-1, values.shape[-1]) for name, values in batch.items()}
+    losses = token_losses(model, flat).reshape(units, -1).sum(1)
+    return losses / (targets >= 0).reshape(units, -1).sum(1).clamp(min=1)
 
 
 def tensors(batch: Any) -> dict[str, Tensor]:

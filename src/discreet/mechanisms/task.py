@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from torch import Tensor, nn
 
 from discreet.engine.plain import Batch, Source
+from discreet.engine.private import PrivateSource
 from discreet.engine.settings import TrainingSettings
 from discreet.text.records import Record, Secret
 from discreet.text.tokenize import Encoder
@@ -19,6 +20,13 @@ class Examples(Protocol):
     """The records of a split as a model reads them."""
 
     def __len__(self) -> int: ...
+
+
+class Units(PrivateSource, Protocol):
+    """Where the physical batches of a drawn batch come from."""
+
+    def authors(self) -> list[Any]:
+        """The records of each author, by number."""
 
 
 class Task(Protocol):
@@ -39,6 +47,17 @@ class Task(Protocol):
 
     def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
         """The sum of the losses over a batch's targets, and their number."""
+
+    def units(
+        self, examples: Any, settings: TrainingSettings, physical_tokens: int, *, secrets_only: bool = False
+    ) -> "Units":
+        """The batches of private training: whole units, a row each."""
+
+    def unit_loss(self, model: nn.Module, batch: Batch) -> Tensor:
+        """One loss for each unit of such a batch."""
+
+    def authors(self, examples: Any) -> list[Any]:
+        """The records of each author, by number."""
 
     def mean_loss(self, model: nn.Module, examples: Any, *, public_only: bool = False) -> float:
         """The mean loss over all targets, or over those outside secrets, for validation."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from torch import nn
@@ -47,6 +48,23 @@ class Training:
         With `public_only` the best epoch is the one that predicts public targets best: a model that is shown no secrets
         gets worse at them for as long as it trains.
         """
+        self._fit(examples, self.validation(public_only=public_only), self.run.checkpoint_folder)
+
+    def fit_public(self, examples: Any, *, choose: bool) -> None:
+        """Plain training on redacted text as the first phase of a private mechanism.
+
+        The best epoch is chosen on the validation split only where that is declared public (`choose`); else the last
+        epoch's weights are taken.
+        """
+        self._fit(
+            examples, self.validation(public_only=True) if choose else None, self.run.checkpoint_folder / "public"
+        )
+
+    def unit_count(self, examples: Any, unit: str) -> int:
+        """How many records or authors the examples are of."""
+        return len(examples) if unit == "record" else len(self.task.authors(examples))
+
+    def _fit(self, examples: Any, validate: Callable[[nn.Module], float] | None, folder: Path) -> None:
         keep_buffers()
         settings = self.recipe.training
         plain.fit(
@@ -55,12 +73,13 @@ class Training:
             self.task.loss,
             settings,
             seed=self.recipe.seed,
-            folder=self.run.checkpoint_folder,
-            validate=self._validation(public_only),
+            folder=folder,
+            validate=validate,
             observer=RunObserver(self.run, self.bar),
         )
 
-    def _validation(self, public_only: bool) -> Callable[[nn.Module], float] | None:
+    def validation(self, *, public_only: bool) -> Callable[[nn.Module], float] | None:
+        """The loss on the untouched validation split, as a function of the model; None where there is no such split."""
         if "valid" not in self.corpus:
             return None
         valid = self.encoded("valid")

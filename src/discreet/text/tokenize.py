@@ -18,7 +18,7 @@ differ with the secret.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
@@ -102,6 +102,27 @@ class Encoded:
 
     def __iter__(self) -> Iterator[Tokens]:
         return (self[index] for index in range(len(self)))
+
+    def with_secrets(self) -> "Encoded":
+        """The records that have a secret token."""
+        counts = np.add.reduceat(self.secret, self.starts[:-1]) if len(self) else np.zeros(0, np.int64)
+        return self.chosen(np.flatnonzero(counts))
+
+    def chosen(self, records: NDArray[np.int64]) -> "Encoded":
+        """Some of the records, in the order given."""
+        parts = [np.arange(self.starts[record], self.starts[record + 1]) for record in records]
+        at = np.concatenate([np.empty(0, np.int64), *parts])
+        return replace(
+            self,
+            ids=self.ids[at],
+            secret=self.secret[at],
+            ignored=self.ignored[at],
+            starts=np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64),
+            record_ids=tuple(self.record_ids[record] for record in records),
+            authors=self.authors[records],
+            public_characters=self.public_characters[records],
+            secret_characters=self.secret_characters[records],
+        )
 
     @property
     def secret_share(self) -> float:
