@@ -51,12 +51,23 @@ def train(
     from discreet.mechanisms.train import train_recipe  # loads torch: after the recipe is known to be right
 
     run = train_recipe(chosen, place, overwrite=overwrite)
-    last = run.metrics[-1]
     for reason, count in run.manifest["skipped"].items():
         console.say(f"Bad rows skipped: {count:,} ({reason}).")
     if json_output:
-        console.emit({"run": str(run.path), "metrics": last, **run.manifest})
-    else:
-        valid = last["valid_loss"]
-        console.out.print(f"{run.path}: {last['epoch'] + 1} epochs, loss {last['train_loss']:.4f}", end="")
-        console.out.print("" if valid is None else f", validation {valid:.4f}")
+        guarantee = run.guarantee
+        privacy = {"epsilon": guarantee.epsilon, "delta": guarantee.delta, "notion": guarantee.notion}
+        console.emit({"run": str(run.path), "metrics": (run.metrics or [None])[-1], **privacy, **run.manifest})
+        return
+    console.out.print(f"{run.path}: {_told(run)}")
+
+
+def _told(run: Any) -> str:
+    """The last losses that may be told, and what is proved."""
+    parts = []
+    for row in run.metrics[-1:]:
+        parts += [f"{row['epoch'] + 1} epochs, loss {row['train_loss']:.4f}"] if "train_loss" in row else []
+        parts += [f"validation {row['valid_loss']:.4f}"] if row["valid_loss"] is not None else []
+    epsilon, delta = run.guarantee.epsilon, run.guarantee.delta
+    if epsilon is not None:
+        parts.append(f"{run.guarantee.notion}, epsilon {epsilon:.3f} at delta {delta:.2g}")
+    return ", ".join(parts) or "trained"

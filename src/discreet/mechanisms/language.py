@@ -123,7 +123,7 @@ class LanguageUnits:
         batch = make_batch(self._encoded, rows.reshape(-1, 3))
         targets = np.where(batch["secret"], batch["targets"], NO_TARGET) if self._secrets_only else batch["targets"]
         made = tensors({"input_ids": batch["input_ids"], "targets": targets})
-        return made if most == 1 else {name: value.unflatten(0, (len(units), most)) for name, value in made.items()}
+        return made if most == 1 else {name: value.view(len(units), most, -1) for name, value in made.items()}
 
 
 def authors_of(encoded: Encoded) -> list[IntArray]:

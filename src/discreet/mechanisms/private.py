@@ -5,7 +5,7 @@ A mechanism asks for a plan (`planned`), runs it (`run_phase`) and states the gu
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -131,13 +131,13 @@ def run_phase(
     if options.learning_rate is not None:
         settings = settings.model_copy(update={"learning_rate": options.learning_rate})
     units = training.task.units(examples, settings, options.physical_tokens, secrets_only=secrets_only)
-    by_author = {"authors": units.authors()} if options.unit == "author" else {}
+    authors = units.authors() if options.unit == "author" else None
     validate = training.validation(public_only=False) if options.validation == "public" else None
     with Ledger(training.run.path / "ledger.jsonl") as ledger:
         fit_privately(
             training.model,
             units,
-            sampler_of(plan, randomness, **by_author),
+            sampler_of(plan, randomness, authors=authors),
             training.task.unit_loss,
             settings,
             plan,
@@ -168,7 +168,3 @@ class PhaseObserver:
     def validated(self, step: int, loss: float) -> None:
         self.training.run.add_metrics({"phase": self.phase, "step": step, "valid_loss": loss})
         self.training.bar.say(f"{self.phase}, step {step}: validation {loss:.4f}")
-
-
-def with_noise_of(plan: Plan, noise: float) -> Plan:
-    return replace(plan, noise=noise)

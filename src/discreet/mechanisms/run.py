@@ -72,8 +72,9 @@ class Run:
         return self.path / "checkpoint"
 
     def add_metrics(self, row: Mapping[str, Any]) -> None:
-        """Adds an epoch's line; lines a resumed run writes again are replaced, not repeated."""
-        kept = [old for old in self.metrics if old["epoch"] < row["epoch"]]
+        """Adds a line; lines a resumed run writes again are replaced, not repeated."""
+        phase, step = row.get("phase", "train"), row["step"]
+        kept = [old for old in self.metrics if old.get("phase", "train") != phase or old["step"] < step]
         with whole_text(self.path / "metrics.jsonl") as out:
             out.writelines(json.dumps(line) + "\n" for line in [*kept, row])
 

@@ -49,16 +49,8 @@ class Selective:
             raise InputError("The policy finds no secrets in the training text; train with the mechanism 'none'.")
         units = training.unit_count(examples, options.unit)
         plan = planned("selective", options, units, options.epochs or training.recipe.training.epochs)
-        public = PublicGradient(training, redacted, options.public_weight)
-        phase = run_phase(
-            training,
-            examples,
-            plan,
-            options,
-            phase="secrets",
-            secrets_only=True,
-            public=public if public.weight else None,
-        )
+        public = PublicGradient(training, redacted, options.public_weight) if options.public_weight else None
+        phase = run_phase(training, examples, plan, options, phase="secrets", secrets_only=True, public=public)
         notion = SelectivePrivacy(
             plan=plan,
             delta=delta_of(options, units),

@@ -56,9 +56,8 @@ class Training:
         The best epoch is chosen on the validation split only where that is declared public (`choose`); else the last
         epoch's weights are taken.
         """
-        self._fit(
-            examples, self.validation(public_only=True) if choose else None, self.run.checkpoint_folder / "public"
-        )
+        validate = self.validation(public_only=True) if choose else None
+        self._fit(examples, validate, self.run.checkpoint_folder / "public")
 
     def unit_count(self, examples: Any, unit: str) -> int:
         """How many records or authors the examples are of."""
