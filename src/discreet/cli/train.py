@@ -56,7 +56,8 @@ def train(
     if json_output:
         guarantee = run.guarantee
         privacy = {"epsilon": guarantee.epsilon, "delta": guarantee.delta, "notion": guarantee.notion}
-        console.emit({"run": str(run.path), "metrics": (run.metrics or [None])[-1], **privacy, **run.manifest})
+        last = run.metrics[-1] if run.metrics else None
+        console.emit({"run": str(run.path), "metrics": last, **privacy, **run.manifest})
         return
     console.out.print(f"{run.path}: {_told(run)}")
 

@@ -144,7 +144,8 @@ def unit_loss(model: nn.Module, batch: Batch) -> Tensor:
     targets = batch["targets"]
     units = len(targets)
     flat = {name: values.reshape(-1, values.shape[-1]) for name, values in batch.items()}
-    losses = token_losses(model, flat).reshape(units, -1).sum(1)
+    # Several rows of one unit: positions that are one row for all would be taken for one row of each unit.
+    losses = token_losses(model, flat, own_positions=targets.dim() == 3).reshape(units, -1).sum(1)
     return losses / (targets >= 0).reshape(units, -1).sum(1).clamp(min=1)
 
 
@@ -152,10 +153,11 @@ def tensors(batch: Any) -> dict[str, Tensor]:
     return {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in batch.items()}
 
 
-def token_losses(model: nn.Module, batch: Batch) -> Tensor:
+def token_losses(model: nn.Module, batch: Batch, *, own_positions: bool = False) -> Tensor:
     """The loss at each position of a batch; 0 where there is no target."""
     weight, bias = output_layer(model)
-    return output_loss(hidden_states(model, batch["input_ids"]), weight, bias, batch["targets"])
+    states = hidden_states(model, batch["input_ids"], own_positions=own_positions)
+    return output_loss(states, weight, bias, batch["targets"])
 
 
 def language_loss(model: nn.Module, batch: Batch) -> tuple[Tensor, int]:

@@ -5,6 +5,7 @@ without ever holding all their logits.
 """
 
 from collections.abc import Callable, Mapping
+from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -108,11 +109,18 @@ def save_model(model: nn.Module, folder: Path) -> None:
         plain_model(model).save_pretrained(folder)
 
 
-def hidden_states(model: nn.Module, input_ids: Tensor) -> Tensor:
-    """What the output layer sees at each position. Padding on the right is invisible to a causal model."""
+def hidden_states(model: nn.Module, input_ids: Tensor, *, own_positions: bool = False) -> Tensor:
+    """What the output layer sees at each position. Padding on the right is invisible to a causal model.
+
+    With `own_positions` every row is given position ids, where the model takes any; else it makes one row for all.
+    """
     if isinstance(model, LSTMLanguageModel):
         return model.hidden(input_ids)[0]
-    states: Tensor = inner(model).base_model(input_ids=input_ids).last_hidden_state
+    base = inner(model).base_model
+    more: dict[str, Tensor] = {}
+    if own_positions and "position_ids" in signature(base.forward).parameters:
+        more["position_ids"] = torch.arange(input_ids.shape[1], device=input_ids.device).expand(input_ids.shape)
+    states: Tensor = base(input_ids=input_ids, **more).last_hidden_state
     return states
 
 

@@ -18,6 +18,7 @@ class Layout(Enum):
     FIRST = "records are dimension 0"
     SECOND = "records are dimension 1"
     FLAT = "records and time share dimension 0, record by record"
+    SECOND_FLAT = "records and their parts share dimension 1, record by record"
     SHARED = "one for all records"
 
 
@@ -32,7 +33,7 @@ def infer(with_two: Sequence[int], with_three: Sequence[int]) -> Layout | None:
         return None
     if with_two[grown[0]] == 2:
         return Layout.SECOND if grown[0] else Layout.FIRST
-    return None if grown[0] else Layout.FLAT
+    return Layout.SECOND_FLAT if grown[0] else Layout.FLAT
 
 
 Layouts = Mapping[object, tuple[Layout, ...]]
@@ -40,9 +41,11 @@ Layouts = Mapping[object, tuple[Layout, ...]]
 
 
 def records_first(tensor: Tensor, layout: Layout, records: int) -> Tensor:
-    """The same values as [records, ...], without a copy."""
+    """The same values as [records, ...], without a copy where that can be."""
     if layout is Layout.SECOND:
         return tensor.transpose(0, 1)
+    if layout is Layout.SECOND_FLAT:
+        return tensor.transpose(0, 1).reshape(records, -1, *tensor.shape[2:])
     if layout is Layout.FLAT:
         return tensor.reshape(records, -1, *tensor.shape[1:])
     if layout is Layout.SHARED:

@@ -118,7 +118,8 @@ class Tape(Listener):
             self.early[parameter] = piece.squares(self.costs)
 
     def _own(self, tensor: Tensor, layout: Layout) -> Tensor:
-        if layout is Layout.FLAT and tensor.shape[0] not in self.full_rows:
+        shared = {Layout.FLAT: 0, Layout.SECOND_FLAT: 1}.get(layout)
+        if shared is not None and tensor.shape[shared] not in self.full_rows:
             raise NoRule("a layer is given a selection of the records' rows, so which row is whose cannot be known")
         return records_first(tensor, layout, self.records)
 

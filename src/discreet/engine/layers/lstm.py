@@ -71,7 +71,8 @@ def _one_direction(
 
     def report(kept: tuple[Tensor, ...], g: Tensor) -> Iterator[tuple[Tensor, Piece]]:
         yield weight, Outer(g, kept[0])
-        yield recurrent, Outer(g, notes[0].transpose(0, 1))
+        before = notes[0].transpose(0, 1)
+        yield recurrent, Outer(g, before if len(before) == len(g) else before.reshape(len(g), -1, before.shape[2]))
         if biases:
             summed = Whole(g.sum(1))
             yield from ((bias, summed) for bias in biases)

@@ -1,0 +1,88 @@
+"""Training speed of transformers models against a plain PyTorch loop over the very same model, interleaved.
+
+    python -m benchmarks.transformer_training
+
+Both use AdamW and gradient clipping on the same batches; a step is forward, backward and update. The plain loop calls
+the model with labels, as one does. Reported are medians over interleaved repetitions, tokens a second and their ratio.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from discreet.engine.allocator import keep_buffers
+from discreet.engine.plain import make_optimizer
+from discreet.engine.settings import TrainingSettings
+from discreet.mechanisms.language import language_loss
+from discreet.models.language import new_model
+
+Step = Callable[[], None]
+
+
+def gpt() -> nn.Module:
+    return new_model("gpt", 8192, {}, seed=0).train()
+
+
+def llama() -> nn.Module:
+    sizes = {"hidden_size": 256, "intermediate_size": 688, "num_hidden_layers": 4, "num_attention_heads": 4}
+    return LlamaForCausalLM(LlamaConfig(**sizes, vocab_size=8192, max_position_embeddings=512)).train()  # type: ignore[no-any-return]
+
+
+MODELS = {"gpt 4x256": gpt, "Llama class 4x256": llama}
+SHAPES = [(16, 128), (16, 512)]
+
+
+def plain_step(model: nn.Module, ids: Tensor) -> Step:
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-4, fused=True)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        torch.autograd.backward(model(input_ids=ids, labels=ids).loss)
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+
+    return step
+
+
+def our_step(model: nn.Module, ids: Tensor) -> Step:
+    optimizer = make_optimizer(model, TrainingSettings(learning_rate=1e-4))
+    batch = {"input_ids": ids[:, :-1].contiguous(), "targets": ids[:, 1:].contiguous()}
+
+    def step() -> None:
+        total, count = language_loss(model, batch)
+        optimizer.zero_grad(set_to_none=True)
+        torch.autograd.backward(total / count)
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+
+    return step
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repetitions", type=int, default=9)
+    repetitions = parser.parse_args().repetitions
+    keep_buffers()
+    print("| model | batch x length | plain loop, tokens/s | ours, tokens/s | ours / plain |\n|---|---|---|---|---|")
+    for name, make in MODELS.items():
+        for records, length in SHAPES:
+            ids = torch.randint(0, 8192, (records, length), generator=torch.Generator().manual_seed(0))
+            steps = {"plain": plain_step(make(), ids), "ours": our_step(make(), ids)}
+            times: dict[str, list[float]] = {which: [] for which in steps}
+            for repetition in range(repetitions + 2):
+                for which, step in steps.items():
+                    began = time.perf_counter()
+                    step()
+                    if repetition >= 2:
+                        times[which].append(time.perf_counter() - began)
+            plain, ours = (records * length / statistics.median(times[which]) for which in ("plain", "ours"))
+            print(f"| {name} | {records} x {length} | {plain:,.0f} | {ours:,.0f} | {ours / plain:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
