@@ -109,8 +109,8 @@ def test_a_block_without_enough_spare_words_is_thrown_away():
 @pytest.mark.parametrize("count", [0, 1, BLOCK // 4 - 1, BLOCK // 4, BLOCK // 4 + 1, BLOCK + 17])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_every_coordinate_gets_noise_of_its_own(count, dtype):
-    target = np.full(count, 100, dtype)
+    target = np.full(count, 0.25, dtype)
     add_normals(target, seeded(6), draws=4, std=0.5, share=0.25)
-    noise = (target.astype(float) / 0.25 - 100) / 0.5
+    noise = (target.astype(float) / 0.25 - 0.25) / 0.5
     assert (abs(noise) < 7).all()
-    assert len(np.unique(noise)) >= 0.9 * count
+    assert len(np.unique(noise)) >= 0.98 * count

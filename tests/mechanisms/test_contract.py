@@ -18,7 +18,11 @@ NAMES = MECHANISMS.names()
 
 
 BUDGET = {"epsilon": 5.0, "batch": 20, "randomness": "fast"}
-SETTINGS = {name: {"name": name} for name in ("none", "redacted")}
+SETTINGS: dict[str, dict[str, object]] = {
+    "none": {"name": "none"},
+    "redacted": {"name": "redacted"},
+    "dp-sgd": {"name": "dp-sgd", **BUDGET, "public_vocabulary": True},
+}
 """What a mechanism needs to be told besides its name; those that are private need a budget."""
 
 

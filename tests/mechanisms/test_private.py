@@ -8,7 +8,7 @@ from discreet.accounting.verify import verify
 from discreet.engine.clipping.clipped import clipped_sum
 from discreet.engine.ledger import read_ledger
 from discreet.engine.sampling import Draw
-from discreet.errors import InputError, SettingError
+from discreet.errors import InputError, RefusedError, SettingError
 from discreet.evaluate.perplexity import evaluate
 from discreet.mechanisms.language import LanguageUnits, authors_of, unit_loss
 from discreet.mechanisms.train import train
@@ -24,7 +24,8 @@ MODELS = {
     "gpt": {"name": "gpt", "width": 16, "layers": 1, "heads": 2, "context": 16},
 }
 BUDGET = {"epsilon": 4.0, "batch": 20, "epochs": 3, "randomness": "fast", "clip": 0.5}
-MECHANISMS = ["dp-sgd", "selective", "jft"]
+DP_SGD = {"name": "dp-sgd", **BUDGET, "public_vocabulary": True}
+MECHANISMS = {"dp-sgd": DP_SGD, "selective": {"name": "selective", **BUDGET}, "jft": {"name": "jft", **BUDGET}}
 
 
 @pytest.fixture(params=list(MODELS))
@@ -44,12 +45,12 @@ def whole_draw(count: int) -> Draw:
     return Draw(numbers, numbers, numbers)
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("mechanism", list(MECHANISMS))
 def test_a_mechanism_trains_pays_and_proves(tmp_path, notes, small, model, mechanism):
     run = train(
         notes,
         "gold",
-        {"name": mechanism, **BUDGET},
+        MECHANISMS[mechanism],
         output=tmp_path / "run",
         progress=False,
         **small | {"model": model},
@@ -66,10 +67,10 @@ def test_a_mechanism_trains_pays_and_proves(tmp_path, notes, small, model, mecha
     assert not any("train_loss" in row for row in run.metrics if row.get("phase") is not None)
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("mechanism", list(MECHANISMS))
 def test_a_seeded_training_repeats_itself(tmp_path, notes, small, mechanism):
     runs = [
-        train(notes, "gold", {"name": mechanism, **BUDGET}, output=tmp_path / name, progress=False, **small)
+        train(notes, "gold", MECHANISMS[mechanism], output=tmp_path / name, progress=False, **small)
         for name in ("a", "b")
     ]
     first, second = ((run.model_folder / "model.safetensors").read_bytes() for run in runs)
@@ -77,7 +78,7 @@ def test_a_seeded_training_repeats_itself(tmp_path, notes, small, mechanism):
 
 
 def test_noise_can_be_given_instead_of_a_budget_but_not_with_it(tmp_path, notes, small):
-    mechanism = {"name": "dp-sgd", "noise": 1.3, "epochs": 1, "batch": 20}
+    mechanism = {"name": "dp-sgd", "noise": 1.3, "epochs": 1, "batch": 20, "public_vocabulary": True}
     run = train(notes, "gold", mechanism, output=tmp_path / "run", progress=False, **small)
     assert (run.guarantee.epsilon or 0) > 0
     for wrong in ({"name": "dp-sgd"}, {"name": "dp-sgd", "noise": 1.0, "epsilon": 2.0}):
@@ -86,7 +87,7 @@ def test_noise_can_be_given_instead_of_a_budget_but_not_with_it(tmp_path, notes,
 
 
 def test_authors_are_protected_as_a_whole(tmp_path, notes, small):
-    mechanism = {"name": "dp-sgd", **BUDGET, "unit": "author", "batch": 4}
+    mechanism = {**DP_SGD, "unit": "author", "batch": 4}
     run = train(notes, "gold", mechanism, output=tmp_path / "run", progress=False, **small)
     assert run.guarantee.unit == "author"
     assert read_ledger(run.path / "ledger.jsonl")["train"].plan.population == 8
@@ -99,6 +100,21 @@ def test_a_corpus_without_secrets_has_nothing_selective(tmp_path, small):
     corpus = Corpus({"train": [Record(str(n), f"hello {n} you") for n in range(30)]}, "bare")
     with pytest.raises(InputError, match="finds no secrets"):
         train(corpus, "nothing", {"name": "selective", **BUDGET}, output=tmp_path / "r", progress=False, **small)
+
+
+def test_a_vocabulary_of_the_records_is_not_covered_by_dp_sgd(tmp_path, notes, small):
+    with pytest.raises(RefusedError, match="vocabulary"):
+        train(notes, "gold", {"name": "dp-sgd", **BUDGET}, output=tmp_path / "no", progress=False, **small)
+    public = train(notes, "gold", "none", output=tmp_path / "public", progress=False, **small).model_folder
+    runs = {
+        "checked by code": train(
+            notes, "gold", {"name": "dp-sgd", **BUDGET}, output=tmp_path / "a", progress=False,
+            **small | {"tokenizer": {"name": str(public)}},
+        ),
+        "claimed by the user": train(notes, "gold", DP_SGD, output=tmp_path / "b", progress=False, **small),
+    }  # fmt: skip
+    for status, run in runs.items():
+        assert {item.name: item.status for item in run.guarantee.assumptions}["vocabulary"] == status
 
 
 class TestUnits:

@@ -72,7 +72,10 @@ class DifferentialPrivacy(Notion):
         return {"epsilon_group": finite(self.epsilon_group), "delta_group": self.delta} if self.group > 1 else {}
 
     def assumed(self) -> tuple[Assumed, ...]:
-        return STEP_ASSUMPTIONS
+        vocabulary = Assumed(
+            "vocabulary", "The tokenizer was trained on other text than the {unit}s, or on public text."
+        )
+        return *STEP_ASSUMPTIONS, vocabulary
 
     def released(self) -> tuple[str, ...]:
         return ("the model after every private step, and anything computed from it without the private text",)

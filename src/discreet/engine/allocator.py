@@ -9,7 +9,7 @@ freed, and the next step pays for fresh, zeroed pages: 5-10 % of a transformer's
 `borrow` is the same idea for one named purpose: the output layer's logits, by far the largest block of a language
 model's step, live in a block that is borrowed and comes back by itself when nothing refers to it any more.
 
-Sharp edge: both trade memory for time. What was the peak stays allocated; `return_buffers` gives borrowed blocks back.
+Sharp edge: both trade memory for time. What was the peak stays allocated; `return_buffers` gives all back.
 """
 
 import ctypes
@@ -55,5 +55,8 @@ def borrow(rows: int, columns: int, dtype: torch.dtype, device: torch.device) ->
 
 
 def return_buffers() -> None:
-    """Gives idle borrowed blocks back to the system."""
+    """Gives idle borrowed blocks, and what the C library holds on to, back to the system."""
     _idle.clear()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform.startswith("linux") else None
+    if trim is not None:
+        trim(0)

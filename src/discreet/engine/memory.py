@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from discreet.engine.allocator import return_buffers
 from discreet.errors import SettingError
 
 MODEST = 8
@@ -64,9 +65,11 @@ class LinuxMeter:
         return max(0, min(machine, most - used))
 
     def resident(self) -> int:
+        return_buffers()  # what is kept for later would hide what a batch needs
         return _kibibytes(self._process / "status", "VmRSS")
 
     def reset(self) -> None:
+        return_buffers()
         (self._process / "clear_refs").write_text("5")
 
     def peak(self) -> int:

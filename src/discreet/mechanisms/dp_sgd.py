@@ -2,13 +2,22 @@
 
 Each step: draw a Poisson batch, clip every unit's gradient, add up, add Gaussian noise, divide by the *expected*
 batch, hand the result to an ordinary optimizer.
+
+The notion protects all a record says, so a vocabulary trained on the records, redacted or not, is not covered: it is
+refused unless its text is declared public.
 """
 
 from discreet.accounting.dp import DifferentialPrivacy
 from discreet.accounting.guarantee import Guarantee
+from discreet.errors import RefusedError
 from discreet.mechanisms.contract import MECHANISMS
 from discreet.mechanisms.private import PrivateOptions, delta_of, planned, run_phase
 from discreet.mechanisms.training import Training
+
+
+class DPSGDOptions(PrivateOptions):
+    public_vocabulary: bool = False
+    """Declares public the redacted text that the tokenizer is trained on."""
 
 
 @MECHANISMS.register("dp-sgd")
@@ -16,14 +25,25 @@ class DPSGD:
     """Learns from all text with clipped, noised gradients."""
 
     needs_policy = False
-    Options = PrivateOptions
+    Options = DPSGDOptions
 
-    def train(self, training: Training, options: PrivateOptions) -> Guarantee:
+    def train(self, training: Training, options: DPSGDOptions) -> Guarantee:
+        tokenizer = training.recipe.tokenizer
+        trained_here = tokenizer is not None and tokenizer.train is not None
+        if trained_here and not options.public_vocabulary:
+            raise RefusedError(
+                "A vocabulary trained on these records is not covered by differential privacy of whole records; take a "
+                "public tokenizer (tokenizer: gpt2), or declare its text public (mechanism.public_vocabulary: true)."
+            )
         examples = training.encoded("train")
         units = training.unit_count(examples, options.unit)
         plan = planned("dp-sgd", options, units, options.epochs or training.recipe.training.epochs)
         phase = run_phase(training, examples, plan, options)
         notion = DifferentialPrivacy(
-            phases=(plan,), delta=delta_of(options, units), records=units, spent=phase.spent, checked=phase.checked
+            phases=(plan,),
+            delta=delta_of(options, units),
+            records=units,
+            spent=phase.spent,
+            checked=(*phase.checked, *(() if trained_here else ("vocabulary",))),
         )
         return notion.guarantee()

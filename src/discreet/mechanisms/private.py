@@ -22,7 +22,7 @@ from discreet.errors import InputError
 from discreet.mechanisms.contract import MechanismOptions
 from discreet.mechanisms.training import Training
 
-ENGINE_CHECKS = ("sampling", "clipping", "normaliser", "size")
+ENGINE_CHECKS = ("sampling", "clipping", "normaliser")
 """Assumptions that hold because the engine draws, clips and divides as the plan says."""
 
 
