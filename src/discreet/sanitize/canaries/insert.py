@@ -5,12 +5,13 @@
     write("with.jsonl", canaries)               # streams; the records are walked twice, once to count them
     canaries.manifest().write(Path("canaries.json"))
 
-Each copy is a record of its own, `canary-3-0`, `canary-3-1`, … With several numbers of repetitions, canaries take them in
-turn: `number=14, repetitions=(1, 2, …, 10, 20, 30, 40, 50)` makes one canary of each. `per_author` makes `number`
-canaries for each author (at most `authors` of them, the most active first), whose records then come from that author.
+Each copy is a record of its own, `canary-3-0`, `canary-3-1`, … With several numbers of repetitions, canaries take
+them in turn: `number=14, repetitions=(1, 2, …, 10, 20, 30, 40, 50)` makes one canary of each. `per_author` makes
+`number` canaries for each author (at most `authors` of them, the most active first), whose records then come from
+that author.
 
-Everything follows from the seed: secrets, coins and places. Canaries go between the records of the split; other splits stay
-as they are.
+Everything follows from the seed: secrets, coins and places. Canaries go between the records of the split; other
+splits stay as they are.
 """
 
 import random
@@ -103,7 +104,9 @@ class Canaries:
             Canary(c.id, c.secret, c.other, c.coin, c.inserted, c.repetitions, c.author, tuple(self._places[c.id]))
             for c in self.canaries
         )
-        return Manifest(plan.template, plan.world, plan.mask, plan.split, plan.placement, plan.seed, self._total, placed)
+        return Manifest(
+            plan.template, plan.world, plan.mask, plan.split, plan.placement, plan.seed, self._total, placed
+        )
 
     def _put(self, canary: Canary, copy: int) -> Record:
         """One copy of a canary as a record."""

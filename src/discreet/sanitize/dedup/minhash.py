@@ -4,9 +4,9 @@
     (made[0] == made[1]).mean()         # about the share of word pairs that the two have in common: 3 / 4
 
 A text is a set of *shingles*: all runs of n words (a word is a run of letters and digits) or of n characters; a text
-shorter than n is one shingle. Each of the `permutations` hashes takes its smallest value over the shingles, and two texts
-agree in one with probability equal to the Jaccard similarity of their sets (Broder 1997). The hashes are of 32 bits with
-fixed seeds: the same text has the same signature in every process.
+shorter than n is one shingle. Each of the `permutations` hashes takes its smallest value over the shingles, and two
+texts agree in one with probability equal to the Jaccard similarity of their sets (Broder 1997). The hashes are of 32
+bits with fixed seeds: the same text has the same signature in every process.
 """
 
 import re

@@ -3,14 +3,14 @@
     near = NearTexts(threshold=0.8, shingle="words:3")
     near.later(["the parcel for ann lee is late today", "nothing", "the parcel for ann lee is late today again"])
 
-Signatures (see `minhash`) are cut into bands of r numbers; two texts that agree in all numbers of one band are compared, by
-the share of their signatures that agrees, which estimates their similarity. r is the largest for which a pair right at the
-threshold is compared with probability 0.95 or more. A text is a copy if it is like a text that was *kept*: chains of
-slightly changed texts do not swallow each other one by one.
+Signatures (see `minhash`) are cut into bands of r numbers; two texts that agree in all numbers of one band are
+compared, by the share of their signatures that agrees, which estimates their similarity. r is the largest for which a
+pair right at the threshold is compared with probability 0.95 or more. A text is a copy if it is like a text that was
+*kept*: chains of slightly changed texts do not swallow each other one by one.
 
 What is estimated can be wrong: near the threshold, pairs fall on either side of it. Texts that are equal are always
-found. Kept of each text that stays are its signature cut to 16 bits a number and its bands: with 128 permutations and a threshold of
-0.8 about 0.7 KB.
+found. Kept of each text that stays are its signature cut to 16 bits a number and its bands: with 128 permutations and
+a threshold of 0.8 about 0.7 KB.
 """
 
 import math

@@ -22,10 +22,10 @@ from discreet.registry import nearest
 from discreet.text.records import Record
 
 LEVELS = ("sentence", "turn", "record")
-ABBREVIATIONS = frozenset(
-    "mr mrs ms dr prof st jr sr vs etc e.g i.e cf no nos vol fig approx inc ltd co corp dept est jan feb mar apr jun jul "
-    "aug sep sept oct nov dec".split()
-)
+TITLES = ("mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr", "inc", "ltd", "co", "corp", "dept")
+SHORT = ("vs", "etc", "e.g", "i.e", "cf", "no", "nos", "vol", "fig", "approx", "est")
+MONTHS = ("jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec")
+ABBREVIATIONS = frozenset((*TITLES, *SHORT, *MONTHS))
 _END = re.compile(r"\n|[.!?…]+[\"'”’)\]]*(?=\s)|。")
 _LAST_WORD = re.compile(r"[^\W\d_][\w.]*$")
 

@@ -4,10 +4,10 @@
     seen.later(["a b", "c", "a b"])     # array([False, False,  True])
     seen.later(["c", "d"])              # array([ True, False])
 
-`SeenTexts` keeps the first 128 bits of each text's SHA-256, 16 bytes a distinct text: among n different texts the odds that any
-is taken for another are below n²/2¹²⁹. `BloomTexts` keeps a Bloom filter whose size is settled beforehand: a text seen
-before is always known again, and a new one is taken for an old one with the stated probability (as long as there are
-no more texts than it was made for).
+`SeenTexts` keeps the first 128 bits of each text's SHA-256, 16 bytes a distinct text: among n different texts the
+odds that any is taken for another are below n²/2¹²⁹. `BloomTexts` keeps a Bloom filter whose size is settled
+beforehand: a text seen before is always known again, and a new one is taken for an old one with the stated
+probability (as long as there are no more texts than it was made for).
 """
 
 import hashlib

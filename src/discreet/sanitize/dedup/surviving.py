@@ -4,12 +4,13 @@
     counts.add("My code is 4711.", secrets=[Secret(11, 15, "CODE")], parts=[Part(0, 16)], gone=[])
     counts.summary()["most_after"]      # 1
 
-What is counted is the number of *parts* (sentences, turns, records) that hold the secret: after exact deduplication these
-are all different, and their number is the size of the group that a guarantee for this secret is about
-(ACCOUNTING.md, section 4, Prop. 7). A secret twice in a sentence counts once; the same text as two kinds is two secrets.
+What is counted is the number of *parts* (sentences, turns, records) that hold the secret: after exact deduplication
+these are all different, and their number is the size of the group that a guarantee for this secret is about
+(ACCOUNTING.md, section 4, Prop. 7). A secret twice in a sentence counts once; the same text as two kinds is two
+secrets.
 
-Kept of a secret are 64 bits of a keyed hash of its text (case and spacing aside), 16 bytes in all; the key is drawn when the
-process starts, so nothing that is kept can be looked up in a list of names.
+Kept of a secret are 64 bits of a keyed hash of its text (case and spacing aside), 16 bytes in all; the key is drawn
+when the process starts, so nothing that is kept can be looked up in a list of names.
 """
 
 import hashlib
@@ -101,7 +102,7 @@ class SecretCounts:
             "most_before": int(counts[:, 0].max(initial=0)),
             "most_after": int(after.max(initial=0)),
             "after": {str(times): count for times, count in sorted(Counter(after.tolist()).items())},
-            "most": [often._asdict() | {"key": f"{often.key:016x}"} for often in self.most(SHOWN)],
+            "most": [{"kind": o.kind, "before": o.before, "after": o.after} for o in self.most(SHOWN)],
         }
 
     def most(self, count: int = SHOWN) -> list[Often]:

@@ -7,9 +7,9 @@
     >>> masked(record, [Part(8, 20)], Redaction()).text
     'Hi Ann. <MASK> Bye.'
 
-`removed` answers None where nothing is left. A turn without words goes with the name of its speaker. Marked secrets stay
-marked as far as they stand in what is left; a mask is marked as a secret of kind `DUPLICATE`, so that the policy `gold`
-and redaction by it know that the mask is ours.
+`removed` answers None where nothing is left. A turn without words goes with the name of its speaker. Marked secrets
+stay marked as far as they stand in what is left; a mask is marked as a secret of kind `DUPLICATE`, so that the policy
+`gold` and redaction by it know that the mask is ours.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ def removed(record: Record, gone: Sequence[Part]) -> Record | None:
     secrets = None if record.secrets is None else _left(record.secrets, cuts, edits)
     changed = edit(record, edits, secrets=secrets)
     left = [turn for turn in changed.turns if changed.text[turn.start : turn.end].strip()]
-    if record.turns and not left or not changed.text.strip():
+    if (record.turns and not left) or not changed.text.strip():
         return None
     return with_text(changed, changed.text, changed.secrets, tuple(left)) if record.turns else changed
 
