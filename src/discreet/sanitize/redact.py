@@ -115,6 +115,14 @@ class Tally:
         self.kept.update(record.fields)
         self.kept.update(name for name in ("author", "label") if getattr(record, name) is not None)
 
+    def merge(self, other: "Tally") -> None:
+        """Adds what another walk has done."""
+        self.records += other.records
+        self.redacted += other.redacted
+        self.secrets += other.secrets
+        self.kinds.update(other.kinds)
+        self.kept |= other.kept
+
 
 def redact_all(
     records: Iterable[Record], policy: Policy, redaction: Redaction = MASKED, tally: Tally | None = None

@@ -108,6 +108,12 @@ class Tally:
     overfull: bool = False
     """Whether a Bloom filter took in more than it was made for."""
 
+    def merge(self, other: "Tally") -> None:
+        """Adds what another walk has done."""
+        for name in ("records", "parts", "copies", "changed", "dropped"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.secrets.merge(other.secrets)
+
 
 class Compared(NamedTuple):
     """A record with the parts of it that are compared, as spans and as normalised texts."""

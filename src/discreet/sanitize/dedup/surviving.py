@@ -108,7 +108,7 @@ class SecretCounts:
     def most(self, count: int = SHOWN) -> list[Often]:
         """The secrets that still stand in the most parts, the most frequent first."""
         keys, counts = self.arrays()
-        order = np.lexsort((keys, -counts[:, 0], -counts[:, 1]))[:count]
+        order = np.lexsort((keys & np.uint64(0xFF), -counts[:, 0], -counts[:, 1]))[:count]
         found = [(int(keys[n]), *counts[n].tolist()) for n in order]
         return [Often(self.kinds[key & 0xFF], before, after, key) for key, before, after in found]
 

@@ -21,6 +21,8 @@ from discreet.sanitize.perturb.embedding import Embedding
 KINDS = ("exact", "approximate")
 FEW = 3
 BATCH = 512
+MATRIX_FROM = 20
+"""From this many points on faiss multiplies matrices."""
 PROBES = 16
 
 
@@ -36,6 +38,8 @@ class Nearest:
             raise MissingPackageError(
                 "Looking for the nearest word needs faiss; install it with: pip install 'discreet[perturb]'."
             ) from None
+        # By default faiss multiplies matrices only for very many points; already for a few dozen that is seven times as fast.
+        faiss.cvar.distance_compute_blas_threshold = MATRIX_FROM
         self._vectors = embedding.vectors
         self._index: Any = faiss.IndexFlatL2(embedding.dimension)
         if kind == "approximate" and len(embedding.words) >= 10_000:
