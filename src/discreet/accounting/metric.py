@@ -10,8 +10,9 @@ words are changed by d1, d2, ... is (epsilon (d1 + d2 + ...))-indistinguishable.
 
 Sharp edges. Epsilon is per unit of the embedding's distance: 10 means nothing without the distances between words,
 and the noise (mean radius h / epsilon in h dimensions) is to be set against them. A secret perturbed afresh in k
-places costs k times: draw once and reuse. A word outside of the vocabulary that passes unchanged is released in
-clear: no epsilon.
+places costs k times: draw once and reuse. Reuse shows which places hold the same secret: the bound then compares
+exchanging a secret wherever it stands, for a word that stands nowhere else. A word outside of the vocabulary that
+passes unchanged is released in clear: no epsilon.
 """
 
 import math
@@ -145,6 +146,12 @@ class MetricPrivacy(Notion):
 
     def not_protected(self) -> tuple[str, ...]:
         found = ["the number and order of words", "words far apart in the embedding: epsilon grows with the distance"]
+        if self.selective and self.draws == 1:
+            found.append("which places hold the same secret: where one draw is reused, they get the same word")
+        if self.unknown_words == "mask":
+            found.append("whether a word is in the vocabulary")
+        if self.unknown_words == "pieces":
+            found.append("into how many pieces a word outside of the vocabulary is split")
         return (*found, "words the policy does not mark") if self.selective else tuple(found)
 
     def warnings(self) -> tuple[str, ...]:

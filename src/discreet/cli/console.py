@@ -1,8 +1,9 @@
 """Where output goes: results to stdout, talk and progress to stderr."""
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 import typer
@@ -17,6 +18,11 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+
+from discreet.errors import SettingError
+
+if TYPE_CHECKING:
+    from discreet.sanitize.cluster.engine import Cluster
 
 T = TypeVar("T")
 
@@ -62,3 +68,16 @@ def track_file(items: Iterable[T], path: Path, what: str) -> Iterator[T]:
         for item in items:
             yield item
             bar.advance(task)
+
+
+@contextlib.contextmanager
+def cluster(engine: str, address: str | None) -> Iterator["Cluster"]:
+    """The cluster of `--engine ray`, with a bar that counts its tasks."""
+    from discreet.sanitize.cluster.engine import connect
+
+    if engine != "ray":
+        raise SettingError(f"There is no engine '{engine}'; it is 'local' or 'ray'.")
+    with progress() as bar:
+        task = bar.add_task("ray", total=None)
+        with connect(address, on_progress=lambda done, total: bar.update(task, completed=done, total=total)) as found:
+            yield found

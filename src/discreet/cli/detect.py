@@ -1,17 +1,20 @@
 """`discreet detect`: text with its secrets highlighted by kind."""
 
+import contextlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
 from discreet.cli import app, console
 from discreet.cli.options import (
+    Address,
     DataFile,
     Encoding,
+    Engine,
     FileFormat,
     IdField,
     Json,
@@ -22,6 +25,9 @@ from discreet.cli.options import (
     TurnsField,
 )
 from discreet.text.records import Record, Secret
+
+if TYPE_CHECKING:
+    from discreet.policy.contract import Policy
 
 COLOURS = ("green", "cyan", "magenta", "yellow", "blue", "red")
 VISIBLE = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {127: 0x2421}
@@ -36,6 +42,8 @@ def detect(
     show_secrets: Annotated[
         bool, typer.Option("--show-secrets", help="With --json: the text of each secret too.")
     ] = False,
+    engine: Engine = "local",
+    address: Address = None,
     json_output: Json = False,
     on_bad: OnBad = "stop",
     text_field: TextField = "text",
@@ -57,18 +65,33 @@ def detect(
     )
     kinds: Counter[str] = Counter()
     shown = 0
-    for record, secrets in chosen.secrets_of_all(islice(records, limit)):
-        of_pair = None if record.pair is None else chosen.secrets(record.of_pair())
-        shown += 1
-        kinds.update(secret.kind for secret in (*secrets, *(of_pair or ())))
-        if json_output:
-            console.emit(_as_json(record, secrets, of_pair, show_secrets))
+    skipped: list[int] = []
+    with contextlib.ExitStack() as stack:
+        if engine == "local":
+            found = _found(records, chosen, limit)
         else:
-            _print(record, secrets, of_pair, list(kinds))
+            from discreet.sanitize.cluster.rows import detect_file
+
+            cluster = stack.enter_context(console.cluster(engine, address))
+            found = islice(detect_file(cluster, records, chosen, skipped), limit)
+        for record, secrets, of_pair in found:
+            shown += 1
+            kinds.update(secret.kind for secret in (*secrets, *(of_pair or ())))
+            if json_output:
+                console.emit(_as_json(record, secrets, of_pair, show_secrets))
+            else:
+                _print(record, secrets, of_pair, list(kinds))
     if not json_output:
         _print_legend(shown, kinds)
-    if records.skipped:
-        console.say(f"Bad rows skipped: {sum(records.skipped.values()):,}.")
+    if left_out := sum(records.skipped.values()) + sum(skipped):
+        console.say(f"Bad rows skipped: {left_out:,}.")
+
+
+def _found(
+    records: Iterable[Record], policy: "Policy", limit: int | None
+) -> Iterator[tuple[Record, tuple[Secret, ...], tuple[Secret, ...] | None]]:
+    for record, secrets in policy.secrets_of_all(islice(records, limit)):
+        yield record, secrets, None if record.pair is None else policy.secrets(record.of_pair())
 
 
 def _as_json(

@@ -25,3 +25,9 @@ FileFormat = Annotated[
     str | None, typer.Option("--format", help="The format of files whose extension does not say it (see docs/data.md).")
 ]
 Encoding = Annotated[str, typer.Option(help="The encoding of the file.")]
+Engine = Annotated[
+    str, typer.Option("--engine", help="Where the work is done: 'local', or 'ray' on many processes or machines.")
+]
+Address = Annotated[
+    str | None, typer.Option("--address", help="ray: the address of a running cluster; without one, a local cluster.")
+]

@@ -6,8 +6,10 @@ import typer
 
 from discreet.cli import app, console
 from discreet.cli.options import (
+    Address,
     DataFile,
     Encoding,
+    Engine,
     FileFormat,
     IdField,
     Json,
@@ -28,6 +30,8 @@ def redact(
     style: Annotated[str, typer.Option(help="Replace by one 'mask', by 'kind' (<PERSON>), or 'remove'.")] = "mask",
     mask: Annotated[str, typer.Option(help="The mask token of style 'mask'.")] = "<MASK>",
     on_literal: Annotated[str, typer.Option(help="A mask already in the text: 'refuse' or 'escape'.")] = "refuse",
+    engine: Engine = "local",
+    address: Address = None,
     json_output: Json = False,
     on_bad: OnBad = "stop",
     text_field: TextField = "text",
@@ -51,9 +55,15 @@ def redact(
         file, fields=fields, records=records_are, encoding=encoding, on_bad=on_bad, format=file_format
     )
     tally = Tally()
-    redacted = redact_all(console.track_file(records, file, "redacting"), chosen, redaction, tally)
-    write(output, redacted, fields=fields, like=records)
-    skipped = sum(records.skipped.values())
+    if engine == "local":
+        redacted = redact_all(console.track_file(records, file, "redacting"), chosen, redaction, tally)
+        write(output, redacted, fields=fields, like=records)
+        skipped = sum(records.skipped.values())
+    else:
+        from discreet.sanitize.cluster.rows import redact_file
+
+        with console.cluster(engine, address) as cluster:
+            tally, skipped = redact_file(cluster, records, output, chosen, redaction)
     if tally.kept:
         console.say(f"Kept as they are, not redacted: {', '.join(sorted(tally.kept))}.")
     if json_output:

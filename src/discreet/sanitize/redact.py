@@ -115,6 +115,14 @@ class Tally:
         self.kept.update(record.fields)
         self.kept.update(name for name in ("author", "label") if getattr(record, name) is not None)
 
+    def merge(self, other: "Tally") -> None:
+        """Adds what another walk has done."""
+        self.records += other.records
+        self.redacted += other.redacted
+        self.secrets += other.secrets
+        self.kinds.update(other.kinds)
+        self.kept |= other.kept
+
 
 def redact_all(
     records: Iterable[Record], policy: Policy, redaction: Redaction = MASKED, tally: Tally | None = None
@@ -139,10 +147,10 @@ def redact_with(policy: Policy, redaction: Redaction = MASKED) -> Callable[[Reco
 
 def _redact_text(record: Record, secrets: Sequence[Secret], redaction: Redaction) -> Record:
     merged = merge(check_secrets(secrets, record.text, _place(record)), record.text, redaction)
-    escapes = _escapes(record, merged, redaction)
-    if not escapes and not record.turns:
+    escaped = escapes(record, merged, redaction)
+    if not escaped and not record.turns:
         return _replaced(record, merged, redaction)
-    edits = sorted([Edit(start, end, redaction.mark(kind)) for start, end, kind, _ in merged] + escapes)
+    edits = sorted([Edit(start, end, redaction.mark(kind)) for start, end, kind, _ in merged] + escaped)
     return edit(record, edits, secrets=_masks(merged, edits))
 
 
@@ -183,7 +191,7 @@ def merge(secrets: Sequence[Secret], text: str, redaction: Redaction) -> list[Se
     return merged
 
 
-def _escapes(record: Record, merged: Sequence[Secret], redaction: Redaction) -> list[Edit]:
+def escapes(record: Record, merged: Sequence[Secret], redaction: Redaction) -> list[Edit]:
     """The edits that escape masks in the public text.
 
     A mask has no part that is both its beginning and its end, so one that overlaps a secret is broken by the edit
@@ -192,7 +200,7 @@ def _escapes(record: Record, merged: Sequence[Secret], redaction: Redaction) -> 
     if redaction.style == "remove" or (redaction.mask if redaction.style == "mask" else "<") not in record.text:
         return []
     pattern = KIND_MARK if redaction.style == "kind" else re.compile(re.escape(redaction.mask))
-    escapes: list[Edit] = []
+    found: list[Edit] = []
     after = 0
     for secret in (*merged, Secret(len(record.text), len(record.text), "")):
         for match in pattern.finditer(record.text, after, secret.start):
@@ -201,9 +209,9 @@ def _escapes(record: Record, merged: Sequence[Secret], redaction: Redaction) -> 
                     f"{_place(record)}, character {match.start()}: the text already holds what would read as a mask; "
                     "choose another mask, or set on-literal to 'escape'."
                 )
-            escapes.append(Edit(match.start() + 1, match.start() + 1, " "))
+            found.append(Edit(match.start() + 1, match.start() + 1, " "))
         after = secret.end
-    return escapes
+    return found
 
 
 def _masks(merged: Sequence[Secret], edits: Sequence[Edit]) -> tuple[Secret, ...]:

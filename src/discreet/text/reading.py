@@ -70,6 +70,11 @@ class RecordFile:
         self._tally = Tally()
 
     @property
+    def on_bad(self) -> str:
+        """What a bad row does: `stop` or `skip`."""
+        return self._on_bad
+
+    @property
     def skipped(self) -> Counter[str]:
         """What the last walk left out: reason -> count."""
         return self._tally.reasons

@@ -17,7 +17,7 @@ from typing import Any
 
 from discreet.errors import InputError, RefusedError
 from discreet.files import whole_binary
-from discreet.text.formats.contract import FORMATS, USUAL, Fields, Row, Target, format_of, unknown_format
+from discreet.text.formats.contract import FORMATS, USUAL, Fields, Format, Row, Target, format_of, unknown_format
 from discreet.text.formats.dialogs import written_turns
 from discreet.text.formats.rows import ROLES, Kept
 from discreet.text.formats.spans import written_secrets
@@ -41,17 +41,9 @@ def write(
     `fields` names the fields of records that came from no file. `on_progress` is told the number written, now and then.
     """
     path = Path(path)
-    name = format_of(path)
-    if name is None:
-        raise unknown_format(path)
-    if path.is_dir():
-        raise InputError(f"{path}: this is a folder; name a file in it.")
     like = records if like is None and isinstance(records, RecordFile) else like
-    if like is not None:
-        _refuse_input(path, like)
-        fields = like.fields
-    target = Target(path, fields, like.records if like else "line", like.sources[0] if like else None)
-    text_only = FORMATS[name].text_only
+    fields = like.fields if like else fields
+    format, target = _target(path, fields, like)
     count = 0
 
     def rows() -> Iterator[Row]:
@@ -62,13 +54,36 @@ def write(
             count += 1
             if on_progress and count % PROGRESS_EVERY == 0:
                 on_progress(count)
-            yield {fields.text: record.text} if text_only else row_of(record, fields)
+            yield {fields.text: record.text} if format.text_only else row_of(record, fields)
 
     with whole_binary(path) as out:
-        FORMATS[name].write(out, rows(), target)
+        format.write(out, rows(), target)
     if on_progress:
         on_progress(count)
     return count
+
+
+def write_rows(path: str | Path, rows: Iterator[Row], like: RecordFile) -> None:
+    """Writes the rows (see `row_of`) of records that were read from `like` elsewhere."""
+    path = Path(path)
+    format, target = _target(path, like.fields, like)
+    with whole_binary(path) as out:
+        format.write(
+            out, ({like.fields.text: row[like.fields.text]} for row in rows) if format.text_only else rows, target
+        )
+
+
+def _target(path: Path, fields: Fields, like: RecordFile | None) -> tuple[Format, Target]:
+    """The format of a file to write, and what it needs to know; refuses what cannot or must not be written."""
+    name = format_of(path)
+    if name is None:
+        raise unknown_format(path)
+    if path.is_dir():
+        raise InputError(f"{path}: this is a folder; name a file in it.")
+    if like is not None:
+        _refuse_input(path, like)
+    source = like.sources[0] if like else None
+    return FORMATS[name], Target(path, fields, like.records if like else "line", source)
 
 
 def row_of(record: Record, fields: Fields) -> Row:

@@ -4,7 +4,7 @@ Numbers beyond 64 bits come back as floating point (orjson's rule); keep such th
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date, time
 from decimal import Decimal
 from itertools import islice
@@ -26,16 +26,7 @@ class JsonLines(Format):
     suffixes = (".jsonl", ".ndjson")
 
     def rows(self, source: Source) -> Iterator[tuple[int, Row | Bad]]:
-        encoding = line_encoding(source)
-        loads = orjson.loads if encoding == "utf-8" else lambda line: orjson.loads(line.decode(encoding))
-        for number, line in enumerate(byte_lines(source), 1):
-            try:
-                row = loads(line)
-            except ValueError as error:  # malformed JSON or, below it, bytes in another encoding
-                if line.strip():
-                    yield number, _wrong(line, encoding, error)
-                continue
-            yield number, row if row.__class__ is dict else Bad("not an object", _NOT_AN_OBJECT)
+        return rows_of_lines(byte_lines(source), line_encoding(source))
 
     def write(self, out: IO[bytes], rows: Iterator[Row], target: Target) -> None:
         dumps, newline = orjson.dumps, orjson.OPT_APPEND_NEWLINE
@@ -50,6 +41,20 @@ class JsonLines(Format):
 
 
 FORMATS.register("jsonl")(JsonLines())
+
+
+def rows_of_lines(lines: Iterable[bytes], encoding: str, first: int = 1) -> Iterator[tuple[int, Row | Bad]]:
+    """The rows of some lines of a file, the first of which has this number."""
+    loads = orjson.loads if encoding == "utf-8" else lambda line: orjson.loads(line.decode(encoding))
+    for number, line in enumerate(lines, first):
+        try:
+            row = loads(line)
+        except ValueError as error:  # malformed JSON or, below it, bytes in another encoding
+            if line.strip():
+                yield number, _wrong(line, encoding, error)
+            continue
+        yield number, row if row.__class__ is dict else Bad("not an object", _NOT_AN_OBJECT)
+
 
 _NOT_AN_OBJECT = 'the line holds JSON but no object; write each record as {"text": …} on a line of its own.'
 

@@ -64,6 +64,18 @@ class Parquet(Format):
 FORMATS.register("parquet")(Parquet())
 
 
+def row_groups(source: Source) -> list[int]:
+    """How many rows each row group has."""
+    with _table(source) as table:
+        return [table.metadata.row_group(group).num_rows for group in range(table.metadata.num_row_groups)]
+
+
+def rows_of_group(source: Source, group: int, first: int) -> Iterator[tuple[int, Row | Bad]]:
+    """The rows of one row group, the first of which has this number."""
+    with _table(source) as table:
+        yield from enumerate(table.read_row_group(group, use_threads=False).to_pylist(), first)
+
+
 @contextlib.contextmanager
 def arrow_errors(source: Source) -> Iterator[None]:
     """Turns what pyarrow says of a broken file into one sentence (its own may quote values)."""

@@ -1,0 +1,1 @@
+"""Canaries: made-up secrets put into a corpus, to measure afterwards what a model has learned of them."""

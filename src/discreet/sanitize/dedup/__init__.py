@@ -1,0 +1,2 @@
+"""Deduplication: text that stands in a corpus more than once, found and taken out. See `dedup.exact` and
+`dedup.near`."""
