@@ -169,26 +169,63 @@ def discreet_secure(case: Case) -> Step:
 def opacus(case: Case, mode: str = "hooks") -> Step:
     """Opacus 1.6: Conv1D swapped for Linear, position ids for every record, DPLSTM for LSTM; it needs all of them."""
     from opacus import GradSampleModule
-    from opacus.layers import DPLSTM
     from opacus.optimizers import DPOptimizer
 
-    if case.kind == "lstm":
-        torch.manual_seed(0)
-        model: Any = _Lstm(case, DPLSTM)
-    else:
-        model = _linear_instead_of_conv1d(case.model())
+    model, batch = _for_opacus(case), case.batch()
     wrapped = GradSampleModule(model, force_functorch=mode == "functorch")
     optimizer = DPOptimizer(_adamw(model), noise_multiplier=NOISE, max_grad_norm=CLIP, expected_batch_size=case.records)
-    batch = case.batch()
-    positions = torch.arange(case.length).expand(case.records, -1)
 
     def step() -> None:
         optimizer.zero_grad()
-        out = wrapped(batch["ids"]) if case.kind == "lstm" else wrapped(batch["ids"], position_ids=positions).logits
-        torch.autograd.backward(F.cross_entropy(out.transpose(1, 2), batch["targets"], reduction="none").mean(1).mean())
+        torch.autograd.backward(_opacus_losses(wrapped, case, batch).mean())
         optimizer.step()
 
     return step
+
+
+def opacus_functorch(case: Case) -> Step:
+    """Its other way to gradients per record."""
+    return opacus(case, "functorch")
+
+
+def opacus_ghost(case: Case) -> Step:
+    """Its ghost clipping, with two backward passes; it refuses tied weights, so the output layer has its own."""
+    from opacus.grad_sample import GradSampleModuleFastGradientClipping
+    from opacus.optimizers import DPOptimizerFastGradientClipping
+    from opacus.utils.fast_gradient_clipping_utils import DPTensorFastGradientClipping
+
+    model, batch = _for_opacus(case), case.batch()
+    if case.kind == "gpt2":
+        model.lm_head.weight = nn.Parameter(model.lm_head.weight.detach().clone())
+    wrapped = GradSampleModuleFastGradientClipping(model, max_grad_norm=CLIP, use_ghost_clipping=True)
+    optimizer = DPOptimizerFastGradientClipping(
+        _adamw(model), noise_multiplier=NOISE, max_grad_norm=CLIP, expected_batch_size=case.records
+    )
+
+    def step() -> None:
+        optimizer.zero_grad()
+        DPTensorFastGradientClipping(wrapped, optimizer, _opacus_losses(wrapped, case, batch)).backward()
+        optimizer.step()
+
+    return step
+
+
+def _for_opacus(case: Case) -> Any:
+    if case.kind != "lstm":
+        return _linear_instead_of_conv1d(case.model())
+    from opacus.layers import DPLSTM
+
+    torch.manual_seed(0)
+    return _Lstm(case, DPLSTM)
+
+
+def _opacus_losses(wrapped: Any, case: Case, batch: Batch) -> Tensor:
+    if case.kind == "lstm":
+        logits = wrapped(batch["ids"])
+    else:
+        positions = torch.arange(case.length).repeat(case.records, 1)
+        logits = wrapped(batch["ids"], position_ids=positions).logits
+    return F.cross_entropy(logits.transpose(1, 2), batch["targets"], reduction="none").mean(1)
 
 
 def _linear_instead_of_conv1d(model: nn.Module) -> nn.Module:
@@ -209,9 +246,11 @@ ENGINES: dict[str, Callable[[Case], Step]] = {
     "discreet": discreet,
     "secure": discreet_secure,
     "Opacus": opacus,
+    "functorch": opacus_functorch,
+    "ghost": opacus_ghost,
     "clipped sum": clipped_sum,
 }
-COMPARED = ["plain", "best plain", "discreet", "secure", "Opacus"]
+COMPARED = ["plain", "best plain", "discreet", "secure", "Opacus", "functorch", "ghost"]
 
 
 def error(case: Case) -> float:

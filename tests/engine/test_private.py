@@ -63,8 +63,8 @@ class Notes:
         if report.step == self.die_after:
             raise KeyboardInterrupt
 
-    def validated(self, step, loss):
-        self.losses.append((step, loss))
+    def private_epoch(self, end):
+        self.losses.append((end.step, end.valid_loss))
 
 
 SETTINGS = TrainingSettings(optimizer="adamw", learning_rate=0.05, checkpoint_seconds=0, schedule="constant")

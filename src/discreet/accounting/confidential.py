@@ -155,6 +155,7 @@ class Confidentiality(Notion):
             Assumed("alone", "What the policy says of other tokens does not depend on the secret."),
             Assumed("literal-mask", "The input holds no literal mask of its own."),
             Assumed("sentences", "Records are whole sentences; copies are counted after deduplication."),
+            Assumed("vocabulary", "The tokenizer was trained on other text, or on public text."),
         ]
         if self.gamma is not None:
             own.append(

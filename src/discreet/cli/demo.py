@@ -9,7 +9,13 @@ from rich.table import Table
 from discreet.cli import app, console
 from discreet.cli.options import Json
 
-MECHANISMS = {"none": "the text as it is", "redacted": "secrets masked"}
+MECHANISMS = {
+    "none": "the text as it is",
+    "dp-sgd": "the text as it is, every dialog clipped and noised",
+    "selective": "redacted text, and on secrets through noised updates",
+    "jft": "redacted text, then on all text privately",
+    "crt": "what two policies clear, and on the rest privately",
+}
 
 
 @app.command()
@@ -21,7 +27,7 @@ def demo(
     ] = None,
     json_output: Json = False,
 ) -> None:
-    """Simulate dialogs with secrets, find the secrets, train with and without them, and compare."""
+    """Simulate dialogs with secrets, find the secrets, train with five mechanisms, and compare."""
     from discreet.cli.detect import marked
     from discreet.evaluate.perplexity import evaluate
     from discreet.mechanisms.recipe import read_recipe
@@ -44,11 +50,13 @@ def demo(
     rows: list[dict[str, Any]] = []
     for number, (name, what) in enumerate(MECHANISMS.items(), start=3):
         console.say(f"{number}. Training an LSTM on {what} (mechanism '{name}')")
-        recipe = read_recipe(recipe_path("demo"), [f"data={path}", f"mechanism.name={name}", *(changes or [])])
+        own = "demo" if name == "none" else f"demo-{name}"
+        recipe = read_recipe(recipe_path(own), [f"data={path}", *(changes or [])])
         run = train_recipe(recipe, output / "runs" / name, overwrite=True)
         scores = evaluate(run, split="test")
         seconds = sum(row["seconds"] for row in run.metrics)
-        rows.append({"mechanism": name, "run": str(run.path), "seconds": seconds, **scores.to_json()})
+        proved = {"epsilon": run.guarantee.epsilon, "delta": run.guarantee.delta, "notion": run.guarantee.notion}
+        rows.append({"mechanism": name, "run": str(run.path), "seconds": seconds, **scores.to_json(), **proved})
     if json_output:
         console.emit(rows)
     else:
@@ -56,21 +64,24 @@ def demo(
 
 
 def _print_table(rows: list[dict[str, Any]], output: Path) -> None:
-    table = Table(title="Perplexity on dialogs the models have not seen (lower: predicts better)")
-    for column in ("mechanism", "all tokens", "public tokens", "secret tokens", "top-1", "training"):
-        table.add_column(column, justify="left" if column == "mechanism" else "right")
+    table = Table(title="Perplexity on dialogs the models have not seen (lower: predicts better), and what is proved")
+    for column in ("mechanism", "all tokens", "public", "secret", "top-1", "epsilon", "of", "training"):
+        table.add_column(column, justify="left" if column in ("mechanism", "of") else "right")
     for row in rows:
+        open_ended = row["epsilon"] is None
         table.add_row(
             row["mechanism"],
             f"{row['perplexity']:,.2f}",
             f"{row['perplexity_public']:,.2f}",
             f"{row['perplexity_secret']:,.1f}",
             f"{row['top1']:.3f}",
+            "none" if open_ended else f"{row['epsilon']:.2f}",
+            "nothing is proved" if open_ended else row["notion"],
             f"{row['seconds']:.0f} s",
         )
     console.out.print(table)
     console.out.print(
-        "Trained on the text as it is, the model has learned what secrets look like, and perhaps some of them;\n"
-        "trained on redacted text it talks nearly as well in public and knows nothing of the secrets that were found.\n"
-        f"The runs are in {output / 'runs'}: try  discreet evaluate {output / 'runs' / 'redacted'}"
+        "Trained on the text as it is, the model has learned what secrets look like, and perhaps some of them.\n"
+        "The others come with a proof; what each protects, and what not, is in the privacy.json of its run:\n"
+        f"try  discreet verify {output / 'runs' / 'selective'}"
     )

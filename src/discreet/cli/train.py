@@ -12,7 +12,8 @@ from discreet.cli.options import Json
 @app.command()
 def train(
     recipe: Annotated[
-        Path | None, typer.Argument(metavar="[RECIPE]", help="A YAML recipe; flags change its keys.")
+        Path | None,
+        typer.Argument(metavar="[RECIPE]", help="A YAML recipe, or the name of a shipped one; flags change its keys."),
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The run's folder [runs/NAME].")] = None,
     changes: Annotated[list[str] | None, typer.Option("--set", help="key=value, e.g. training.epochs=3.")] = None,
@@ -46,7 +47,7 @@ def train(
     if tokenizer is not None:
         flags |= {"tokenizer": '{"train": "bpe"}' if tokenizer == "bpe" else f'{{"name": "{tokenizer}"}}'}
     texts = [f"{key}={value}" for key, value in flags.items() if value is not None] + (changes or [])
-    chosen = read_recipe(recipe, texts) if recipe else make_recipe({}, texts, where="options")
+    chosen = read_recipe(_place(recipe), texts) if recipe else make_recipe({}, texts, where="options")
     place = output or Path("runs") / (recipe.stem if recipe else chosen.mechanism.name)
     from discreet.mechanisms.train import train_recipe  # loads torch: after the recipe is known to be right
 
@@ -62,12 +63,19 @@ def train(
     console.out.print(f"{run.path}: {_told(run)}")
 
 
+def _place(recipe: Path) -> Path:
+    """The file itself, or that of a shipped recipe where a bare name is given and no such file is there."""
+    from discreet.recipes import recipe_path
+
+    return recipe_path(str(recipe)) if not recipe.exists() and str(recipe) == recipe.stem else recipe
+
+
 def _told(run: Any) -> str:
     """The last losses that may be told, and what is proved."""
     parts = []
     for row in run.metrics[-1:]:
         parts += [f"{row['epoch'] + 1} epochs, loss {row['train_loss']:.4f}"] if "train_loss" in row else []
-        parts += [f"validation {row['valid_loss']:.4f}"] if row["valid_loss"] is not None else []
+        parts += [f"validation {row['valid_loss']:.4f}"] if row.get("valid_loss") is not None else []
     epsilon, delta = run.guarantee.epsilon, run.guarantee.delta
     if epsilon is not None:
         parts.append(f"{run.guarantee.notion}, epsilon {epsilon:.3f} at delta {delta:.2g}")

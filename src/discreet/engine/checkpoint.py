@@ -8,7 +8,7 @@ What is sharded over processes is written whole, so any number of processes can 
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,17 +29,26 @@ class Snapshot(NamedTuple):
     numbers: dict[str, dict[str, Any]]
 
 
-def snapshot(model: nn.Module, optimizer: torch.optim.Optimizer) -> Snapshot:
+def snapshot(model: nn.Module, *optimizers: torch.optim.Optimizer) -> Snapshot:
     """What a checkpoint holds; a sharded model's processes must all call this together."""
     tensors = {f"model.{name}": whole(value) for name, value in weights(model).items()}
     numbers: dict[str, dict[str, Any]] = {}
-    for index, state in optimizer.state_dict()["state"].items():
-        for key, value in state.items():
-            if isinstance(value, Tensor):
-                tensors[f"optimizer.{index}.{key}"] = whole(value).contiguous()
-            else:
-                numbers.setdefault(str(index), {})[key] = value
+    for optimizer, first in _numbered(optimizers):
+        for index, state in optimizer.state_dict()["state"].items():
+            for key, value in state.items():
+                if isinstance(value, Tensor):
+                    tensors[f"optimizer.{first + index}.{key}"] = whole(value).contiguous()
+                else:
+                    numbers.setdefault(str(first + index), {})[key] = value
     return Snapshot(tensors, numbers)
+
+
+def _numbered(optimizers: Sequence[torch.optim.Optimizer]) -> Iterator[tuple[torch.optim.Optimizer, int]]:
+    """Each optimizer with the number of its first parameter, counted through all of them."""
+    first = 0
+    for optimizer in optimizers:
+        yield optimizer, first
+        first += sum(len(group["params"]) for group in optimizer.param_groups)
 
 
 def save_checkpoint(
@@ -50,8 +59,10 @@ def save_checkpoint(
 
 
 def write_snapshot(folder: Path, taken: Snapshot, progress: Mapping[str, Any]) -> None:
-    name = f"step-{progress['step']:09d}.safetensors"
     folder.mkdir(parents=True, exist_ok=True)
+    name = f"step-{progress['step']:09d}.safetensors"
+    if name == _tensors_in(folder):  # two checkpoints within one step: never overwrite what the state names
+        name = f"step-{progress['step']:09d}-more.safetensors"
     with whole_binary(folder / name) as out:
         out.write(save(taken.tensors))
     write_json(folder / "state.json", {"tensors": name, "optimizer": taken.numbers, "progress": dict(progress)})
@@ -60,8 +71,13 @@ def write_snapshot(folder: Path, taken: Snapshot, progress: Mapping[str, Any]) -
             old.unlink()
 
 
-def load_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any] | None:
-    """Puts model and optimizer back as they were; None where there is no checkpoint."""
+def _tensors_in(folder: Path) -> str | None:
+    """The tensor file that the folder's checkpoint is made of."""
+    return read_json(folder / "state.json")["tensors"] if (folder / "state.json").is_file() else None
+
+
+def load_checkpoint(folder: Path, model: nn.Module, *optimizers: torch.optim.Optimizer) -> dict[str, Any] | None:
+    """Puts model and optimizers back as they were; None where there is no checkpoint."""
     if not (folder / "state.json").is_file():
         return None
     try:
@@ -71,16 +87,24 @@ def load_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optim
         raise RunError(f"{folder}: the checkpoint cannot be read ({error}); start the run afresh.") from error
     put_weights(model, {name.removeprefix("model."): t for name, t in tensors.items() if name.startswith("model.")})
     restored: dict[int, dict[str, Any]] = {int(index): dict(n) for index, n in state["optimizer"].items()}
-    trained = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     for name, tensor in tensors.items():
         if name.startswith("optimizer."):
             _, index, key = name.split(".", 2)
-            own = trained[int(index)]
-            like = like_parameter(tensor, own) if tensor.shape == own.shape else tensor
-            restored.setdefault(int(index), {})[key] = like
-    optimizer.load_state_dict({"state": restored, "param_groups": optimizer.state_dict()["param_groups"]})
+            restored.setdefault(int(index), {})[key] = tensor
+    for optimizer, first in _numbered(optimizers):
+        _restore(optimizer, first, restored)
     progress: dict[str, Any] = state["progress"]
     return progress
+
+
+def _restore(optimizer: torch.optim.Optimizer, first: int, stored: Mapping[int, Mapping[str, Any]]) -> None:
+    """Gives an optimizer its own part of what is stored."""
+    own: dict[int, dict[str, Any]] = {}
+    for index, parameter in enumerate(p for group in optimizer.param_groups for p in group["params"]):
+        for key, value in stored.get(first + index, {}).items():
+            sharded = isinstance(value, Tensor) and value.shape == parameter.shape
+            own.setdefault(index, {})[key] = like_parameter(value, parameter) if sharded else value
+    optimizer.load_state_dict({"state": own, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
 def save_weights(path: Path, model: nn.Module) -> None:

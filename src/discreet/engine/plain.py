@@ -135,9 +135,7 @@ def fit(
             for group in optimizer.param_groups:
                 group["lr"] = rate
             torch.manual_seed(step_seed(seed, progress.step))  # dropout of a step does not depend on how it was reached
-            value, count = _update(model, batch, loss, optimizer, settings.gradient_clip, precision)
-            if not math.isfinite(value):
-                raise DiscreetError(f"The loss is not a number at step {progress.step}; lower training.learning_rate.")
+            value, count = update(model, batch, loss, optimizer, settings.gradient_clip, precision)
             progress.step += 1
             progress.within += 1
             progress.loss_sum += value
@@ -159,14 +157,16 @@ def fit(
     return progress
 
 
-def _update(
+def update(
     model: nn.Module, batch: Batch, loss: Loss, optimizer: torch.optim.Optimizer, clip: float, precision: str
 ) -> tuple[float, int]:
     """One optimizer step on the mean loss of the batch's targets; a batch without targets changes nothing."""
     with autocast(precision):
         total, count = loss(model, batch)
     value = float(total.detach())
-    if count == 0 or not math.isfinite(value):
+    if not math.isfinite(value):
+        raise DiscreetError("The loss is not a number; lower training.learning_rate.")
+    if count == 0:
         return value, count
     optimizer.zero_grad(set_to_none=True)
     torch.autograd.backward(total / count)

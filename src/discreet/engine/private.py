@@ -23,7 +23,7 @@ The losses and norms a step reports are *not* private. They go to the progress b
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -71,10 +71,19 @@ class StepReport(NamedTuple):
     learning_rate: float
 
 
+class PrivateEpoch(NamedTuple):
+    """What an observer hears after each expected pass over the units."""
+
+    step: int
+    seconds: float
+    valid_loss: float | None
+    """On data that is declared public."""
+
+
 class PrivateObserver(Protocol):
     def private_step(self, report: StepReport) -> None: ...
 
-    def validated(self, step: int, loss: float) -> None: ...
+    def private_epoch(self, end: PrivateEpoch) -> None: ...
 
 
 def strategy_of(plan: Plan, *, normalise: bool = False) -> Strategy:
@@ -123,8 +132,15 @@ class PrivateStep:
             self._sums = self._backward.zeros()
         ledger.begin(plan, draw=randomness.draw, phase=phase)
 
-    def __call__(self, step: int, batches: Iterable[Batch]) -> StepReport:
-        """One logical step over the physical batches of the drawn units."""
+    def pay(self, step: int) -> None:
+        """Records a step as spent; nothing of it may be applied before this returns."""
+        self._ledger.spend(self.plan, step, phase=self._phase)
+
+    def __call__(self, step: int, batches: Iterable[Batch], *, paid: bool = False) -> StepReport:
+        """One release over the physical batches of the drawn units.
+
+        Where a step has several releases (a notion that counts them all), the caller pays once and says so.
+        """
         sums = list(self._sums.values())
         if not self._begun:
             self._check_beginning()
@@ -133,7 +149,8 @@ class PrivateStep:
             counts = self._group.agree(f"the clipping of step {step}", lambda: self._clip(step, batches))
         units, clipped, skipped, losses = (sum(column) for column in zip(*counts, strict=True))
         self._group.add_up(sums)
-        self._ledger.spend(self.plan, step, phase=self._phase)
+        if not paid:
+            self.pay(step)
         self.noise.add_(sums, self.plan.noise_std, divide=self.plan.expected_batch)
         self._apply(step)
         rate = float(self._optimizer.param_groups[0]["lr"])
@@ -188,6 +205,25 @@ class PrivateProgress:
     step: int = 0
     skipped: int = 0
     noise: dict[str, Any] = field(default_factory=dict)
+    public_epochs: int = 0
+    """Public epochs that are done."""
+    public_updates: int = 0
+    """Updates of the current public epoch that are done."""
+    seconds: float = 0.0
+    """Of the current epoch, public updates included."""
+
+
+class PublicEpochs(Protocol):
+    """Updates on public data, an epoch of them before each private epoch."""
+
+    optimizer: torch.optim.Optimizer
+
+    def updates(self, epoch: int, done: int) -> Iterator[None]:
+        """Makes the updates of an epoch that come after the first `done`, one whenever the next is asked for."""
+
+
+Turn = Callable[[PrivateStep, torch.optim.Optimizer, int, Draw], StepReport]
+"""What is done with the batch drawn for a step: one release, unless a mechanism makes something else of it."""
 
 
 def fit_privately(
@@ -206,6 +242,8 @@ def fit_privately(
     strategy: Strategy | None = None,
     validate: Callable[[nn.Module], float] | None = None,
     public: Callable[[int], None] | None = None,
+    public_epochs: Callable[[nn.Module], PublicEpochs] | None = None,
+    turn: Turn | None = None,
     group: Group = ALONE,
 ) -> PrivateProgress:
     """Runs a plan to its end, or goes on from the checkpoint in `folder` as the ledger allows.
@@ -216,6 +254,7 @@ def fit_privately(
     """
     model, sampler = unwrapped(model, group.size), group.sampler(sampler)
     optimizer = make_optimizer(model, settings)
+    between = public_epochs(model) if public_epochs else None
     step = PrivateStep(
         model,
         optimizer,
@@ -229,40 +268,82 @@ def fit_privately(
         public=public,
         group=group,
     )
-    stored = checkpoint.load_checkpoint(folder, model, optimizer)
+    optimizers = [optimizer, between.optimizer] if between else [optimizer]
+    stored = checkpoint.load_checkpoint(folder, model, *optimizers)
     progress = PrivateProgress(**stored) if stored else PrivateProgress()
     if stored:
         step.noise.restore(progress.noise)
     progress.step = ledger.resume_step(plan, progress.step, phase=phase)
-    sharded = is_sharded(model)
-    saved = time.monotonic()
+    saver = _Saver(folder, model, optimizers, step, settings.checkpoint_seconds, group)
     while progress.step < plan.steps:
         number = progress.step
+        model.train()
+        while between and progress.public_epochs <= number // plan.steps_per_epoch:
+            for _ in between.updates(progress.public_epochs, progress.public_updates):
+                progress.public_updates += 1
+                saver.save_if_due(progress)
+            progress.public_epochs, progress.public_updates = progress.public_epochs + 1, 0
         rate = settings.learning_rate * factor(settings.schedule, number, plan.steps, settings.warmup)
         for trained in optimizer.param_groups:
             trained["lr"] = rate
-        model.train()
         torch.manual_seed(group.own_seed(step_seed(randomness.seed, number)))
-        report = step(number, source.batches(sampler.draw(number)))
+        draw = sampler.draw(number)
+        report = turn(step, optimizer, number, draw) if turn else step(number, source.batches(draw))
         progress.step += 1
         progress.skipped += report.skipped
-        epoch_ends = progress.step % plan.steps_per_epoch == 0
         if group.first:
             observer.private_step(report)
-        if epoch_ends and validate is not None and (group.first or sharded):  # a sharded model needs all to compute
-            model.eval()
-            loss_now = validate(model)
+        saver.add_time(progress)
+        if progress.step % plan.steps_per_epoch == 0 or progress.step == plan.steps:
+            valid_loss = None
+            if validate is not None and (group.first or saver.sharded):  # a sharded model needs all to compute
+                model.eval()
+                valid_loss = validate(model)
             if group.first:
-                observer.validated(progress.step, loss_now)
-        due = time.monotonic() - saved >= settings.checkpoint_seconds or progress.step == plan.steps
-        if sharded:
-            due = group.decide("the checkpoint", lambda now=due: now)  # type: ignore[misc]
-        if due and (group.first or sharded):
-            taken = checkpoint.snapshot(model, optimizer)
-            progress.noise = step.noise.state()
-            if group.first:
-                checkpoint.write_snapshot(folder, taken, asdict(progress))
-            saved = time.monotonic()
+                observer.private_epoch(PrivateEpoch(progress.step, progress.seconds, valid_loss))
+            progress.seconds = 0.0
+            saver.forget_time()
+        saver.save_if_due(progress, now=progress.step == plan.steps)
     group.decide("the last checkpoint", lambda: None)  # nobody goes on to read what is not yet written
     model.eval()
     return progress
+
+
+class _Saver:
+    """Writes checkpoints of a private phase, not more often than settings say."""
+
+    def __init__(
+        self,
+        folder: Path,
+        model: nn.Module,
+        optimizers: Sequence[torch.optim.Optimizer],
+        step: PrivateStep,
+        seconds: float,
+        group: Group,
+    ) -> None:
+        self._folder, self._model, self._optimizers, self._step = folder, model, optimizers, step
+        self._seconds, self._group, self._saved = seconds, group, time.monotonic()
+        self._since = self._saved
+        self.sharded = is_sharded(model)
+
+    def add_time(self, progress: PrivateProgress) -> None:
+        """Counts the time since it was last counted."""
+        now = time.monotonic()
+        progress.seconds, self._since = progress.seconds + now - self._since, now
+
+    def forget_time(self) -> None:
+        """Does not count the time since it was last counted."""
+        self._since = time.monotonic()
+
+    def save_if_due(self, progress: PrivateProgress, *, now: bool = False) -> None:
+        due = now or time.monotonic() - self._saved >= self._seconds
+        if self.sharded:
+            due = self._group.decide("the checkpoint", lambda: due)
+        if not due or not (self._group.first or self.sharded):
+            return
+        self.add_time(progress)
+        taken = checkpoint.snapshot(self._model, *self._optimizers)
+        progress.noise = self._step.noise.state()
+        if self._group.first:
+            checkpoint.write_snapshot(self._folder, taken, asdict(progress))
+        self._saved = time.monotonic()

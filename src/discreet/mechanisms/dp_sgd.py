@@ -9,9 +9,8 @@ refused unless its text is declared public.
 
 from discreet.accounting.dp import DifferentialPrivacy
 from discreet.accounting.guarantee import Guarantee
-from discreet.errors import RefusedError
 from discreet.mechanisms.contract import MECHANISMS
-from discreet.mechanisms.private import PrivateOptions, delta_of, planned, run_phase
+from discreet.mechanisms.private import PrivateOptions, check_vocabulary, delta_of, planned, run_phase
 from discreet.mechanisms.training import Training
 
 
@@ -28,13 +27,7 @@ class DPSGD:
     Options = DPSGDOptions
 
     def train(self, training: Training, options: DPSGDOptions) -> Guarantee:
-        tokenizer = training.recipe.tokenizer
-        trained_here = tokenizer is not None and tokenizer.train is not None
-        if trained_here and not options.public_vocabulary:
-            raise RefusedError(
-                "A vocabulary trained on these records is not covered by differential privacy of whole records; take a "
-                "public tokenizer (tokenizer: gpt2), or declare its text public (mechanism.public_vocabulary: true)."
-            )
+        covered = check_vocabulary(training, options.public_vocabulary)
         examples = training.encoded("train")
         units = training.unit_count(examples, options.unit)
         plan = planned("dp-sgd", options, units, options.epochs or training.recipe.training.epochs)
@@ -44,6 +37,6 @@ class DPSGD:
             delta=delta_of(options, units),
             records=units,
             spent=phase.spent,
-            checked=(*phase.checked, *(() if trained_here else ("vocabulary",))),
+            checked=(*phase.checked, *(("vocabulary",) if covered else ())),
         )
         return notion.guarantee()

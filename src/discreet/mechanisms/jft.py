@@ -1,24 +1,73 @@
 """Just Fine-tune Twice (Shi et al. 2022): first on redacted text, then privately on all of it.
 
-Phase 1 learns everything but the secrets, without noise and without cost for the secrets that the policy finds. Phase 2
-is DP-SGD on the whole text and starts from a model that can already talk.
+Phase 1 learns everything but the secrets. It comes in three forms, and as a run that is there already:
+
+    mechanism: {name: jft, epsilon: 3}                                        # plain training on redacted text
+    mechanism: {name: jft, epsilon: 3, screened: screened.jsonl}              # on records a person has screened
+    mechanism: {name: jft, epsilon: 3, light: {noise: 0.5}, screening: screening.json}
+    mechanism: {name: jft, epsilon: 3, existing: runs/redacted}               # with model: runs/redacted/model
+
+The first is free for the secrets that the policy finds and unbounded for those it misses. The second is free for all of
+them, as far as the screening is complete. The third bounds missed secrets too: phase 1 is itself private, with less
+noise. Phase 2 is DP-SGD on the whole text and starts from a model that can already talk.
+
+`screening` is the JSON file of a hand-checked sample ({"missed": 3, "sample": 200}): with it the guarantee has a third
+number, the average over secrets of which so many are missed.
 """
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.jft import JustFineTuneTwice
+from discreet.engine.plan import Plan
+from discreet.errors import InputError, RefusedError, SettingError
+from discreet.files import read_json
 from discreet.mechanisms.contract import MECHANISMS
-from discreet.mechanisms.private import PrivateOptions, delta_of, planned, run_phase
+from discreet.mechanisms.private import Phase, PrivateOptions, check_vocabulary, delta_of, planned, run_phase
+from discreet.mechanisms.run import open_run
 from discreet.mechanisms.training import Training
+from discreet.policy.specs import policy as make_policy
+from discreet.text.reading import read
+
+PUBLIC_MECHANISMS = ("redacted",)
+"""Mechanisms whose runs have read nothing but redacted text."""
+
+
+class LightNoise(BaseModel):
+    """Phase 1 as a private phase with less noise."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    noise: Annotated[float, Field(gt=0)]
+    epochs: Annotated[int, Field(ge=1)] | None = None
+    """Expected passes; None: those of phase 2."""
+    learning_rate: Annotated[float, Field(gt=0)] | None = None
 
 
 class JFTOptions(PrivateOptions):
+    screened: str | None = None
+    """A file of records whose secrets a person has marked, all of them: phase 1 reads these alone."""
+    light: LightNoise | None = None
+    existing: str | None = None
+    """A finished run of mechanism `redacted` on the same corpus and policy, in place of phase 1."""
+    screening: str | None = None
     missed: Annotated[int, Field(ge=0)] | None = None
     sample: Annotated[int, Field(ge=1)] | None = None
-    """Of `sample` secrets checked by hand the policy had overlooked `missed`: for the average guarantee."""
+    """Of `sample` secrets checked by hand the policy had overlooked `missed`; or give the file `screening`."""
+    public_vocabulary: bool = False
+    """Declares public the redacted text that the tokenizer is trained on: it holds what the policy missed."""
+
+    @model_validator(mode="after")
+    def _one_form(self) -> "JFTOptions":
+        if sum(form is not None for form in (self.screened, self.light, self.existing)) > 1:
+            raise ValueError("phase 1 has one form; give one of screened, light and existing")
+        if self.screening is not None and (self.missed, self.sample) != (None, None):
+            raise ValueError("give screening (a file) or missed and sample, not both")
+        if (self.missed is None) != (self.sample is None):
+            raise ValueError("missed and sample belong together")
+        return self
 
 
 @MECHANISMS.register("jft")
@@ -29,18 +78,85 @@ class JustFineTuneTwiceMechanism:
     Options = JFTOptions
 
     def train(self, training: Training, options: JFTOptions) -> Guarantee:
-        training.fit_public(training.redacted("train"), choose=options.validation == "public")
+        missed, sample = checked_sample(options)
+        if options.light is not None or options.screened is not None:  # else nothing is claimed for missed secrets
+            check_vocabulary(training, options.public_vocabulary)
         examples = training.encoded("train")
         units = training.unit_count(examples, options.unit)
-        plan = planned("jft", options, units, options.epochs or training.recipe.training.epochs)
-        phase = run_phase(training, examples, plan, options, phase="phase 2")
+        epochs = options.epochs or training.recipe.training.epochs
+        plan = planned("jft", options, units, epochs)
+        first = phase_1(training, options, plan, epochs)
+        second = run_phase(training, examples, plan, options, phase="phase 2")
         notion = JustFineTuneTwice(
+            phase1=first.plan if first else None,
             phase2=plan,
-            missed=options.missed,
-            sample=options.sample,
+            screened=options.screened is not None,
+            missed=missed,
+            sample=sample,
             delta=delta_of(options, units),
             records=units,
-            spent=phase.spent,
-            checked=phase.checked,
+            spent=second.spent | (first.spent if first else {}),
+            checked=second.checked,
         )
         return notion.guarantee()
+
+
+def phase_1(training: Training, options: JFTOptions, plan: Plan, epochs: int) -> Phase | None:
+    """Trains on redacted text in the form that is asked for; what it has spent, where it is private itself."""
+    if options.existing is not None:
+        check_existing(training, Path(options.existing))
+        return None
+    if options.light is not None:
+        return lightly_noised(training, options, options.light, plan, epochs)
+    if options.screened is not None:
+        screened = read(Path(options.screened))
+        redacted = training.redacted_of(screened.records("train"), make_policy("gold"), options.screened)
+    else:
+        redacted = training.redacted("train")
+    training.fit_public(redacted, choose=options.validation == "public")
+    return None
+
+
+def lightly_noised(training: Training, options: JFTOptions, light: LightNoise, plan: Plan, epochs: int) -> Phase:
+    """Phase 1 as DP-SGD on redacted text."""
+    steps = plan.steps_per_epoch * (light.epochs or epochs)
+    first = plan.with_noise(light.noise).with_steps(steps)
+    rate = light.learning_rate or options.learning_rate
+    own = options.model_copy(update={"learning_rate": rate})
+    return run_phase(training, training.redacted("train"), first, own, phase="phase 1")
+
+
+def check_existing(training: Training, path: Path) -> None:
+    """Whether a run can stand for phase 1: the weights are its own, and it has read this corpus redacted so."""
+    run, manifest = open_run(path), training.run.manifest
+    recipe, own = run.recipe, training.recipe
+    if recipe.mechanism.name not in PUBLIC_MECHANISMS:
+        raise RefusedError(
+            f"{path}: a run of '{recipe.mechanism.name}' cannot stand for phase 1, which reads redacted text only; "
+            "take a run of 'redacted'."
+        )
+    if Path(own.model.name).resolve() != run.model_folder.resolve():
+        raise SettingError(
+            f"The model of this recipe is '{own.model.name}'; to go on from {path} set model to its folder."
+        )
+    for fact in ("corpus_fingerprint", "policy_fingerprint"):
+        if run.manifest[fact] != manifest[fact]:
+            raise RefusedError(f"{path}: this run was made with another {fact.split('_')[0]} than the one at hand.")
+    if recipe.redaction != own.redaction:
+        raise RefusedError(f"{path}: this run was made with another redaction than the one at hand.")
+
+
+def checked_sample(options: JFTOptions) -> tuple[int | None, int | None]:
+    """How many of how many hand-checked secrets the policy missed."""
+    if options.screening is None:
+        return options.missed, options.sample
+    try:
+        found: Any = read_json(Path(options.screening))
+        missed, sample = int(found["missed"]), int(found["sample"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{options.screening}: this is not a screening; it needs the numbers 'missed' and 'sample'."
+        ) from error
+    if not 0 <= missed <= sample or not sample:
+        raise InputError(f"{options.screening}: {missed} missed of {sample} checked secrets cannot be.")
+    return missed, sample

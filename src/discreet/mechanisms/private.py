@@ -4,7 +4,6 @@ A mechanism asks for a plan (`planned`), runs it (`run_phase`) and states the gu
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -13,12 +12,13 @@ from pydantic import Field, model_validator
 from discreet.accounting.budget import budget
 from discreet.accounting.setting import Setting
 from discreet.engine.allocator import keep_buffers
+from discreet.engine.clipping.fallback import Loss
 from discreet.engine.ledger import Ledger
 from discreet.engine.plan import Plan
-from discreet.engine.private import StepReport, fit_privately, strategy_of
+from discreet.engine.private import PrivateEpoch, StepReport, fit_privately, strategy_of
 from discreet.engine.random_bits import Randomness
 from discreet.engine.sampling import sampler_of
-from discreet.errors import InputError
+from discreet.errors import InputError, RefusedError
 from discreet.mechanisms.contract import MechanismOptions
 from discreet.mechanisms.training import Training
 
@@ -71,7 +71,9 @@ class Phase:
     checked: tuple[str, ...]
 
 
-def planned(mechanism: str, options: PrivateOptions, units: int, epochs: int, **more: Any) -> Plan:
+def planned(
+    mechanism: str, options: PrivateOptions, units: int, epochs: int, *, shuffled: bool = False, **more: Any
+) -> Plan:
     """The plan of a private phase over so many units; `more` are further settings of the mechanism's notion."""
     if units < 2:
         raise InputError(f"There are {units} {options.unit}s to train on privately, too few to hide in.")
@@ -82,7 +84,7 @@ def planned(mechanism: str, options: PrivateOptions, units: int, epochs: int, **
         steps=math.ceil(epochs / rate - 1e-9),
         noise=options.noise or 1.0,
         neighbours=options.neighbours,
-        sampling="truncated-poisson" if truncated else "poisson",
+        sampling="shuffled" if shuffled else "truncated-poisson" if truncated else "poisson",
         clip=options.clip,
         unit=options.unit,
         population=units,
@@ -107,6 +109,19 @@ def planned(mechanism: str, options: PrivateOptions, units: int, epochs: int, **
     return plan.with_noise(noise)
 
 
+def check_vocabulary(training: Training, declared_public: bool) -> bool:
+    """Whether the tokenizer is from elsewhere; one trained on these records is refused unless it is declared public."""
+    tokenizer = training.recipe.tokenizer
+    trained_here = tokenizer is not None and tokenizer.train is not None
+    if trained_here and not declared_public:
+        raise RefusedError(
+            "A vocabulary trained on these records is not covered by the guarantee of "
+            f"'{training.recipe.mechanism.name}'; take a public tokenizer (tokenizer: gpt2), or declare its text "
+            "public (mechanism.public_vocabulary: true)."
+        )
+    return not trained_here
+
+
 def delta_of(options: PrivateOptions, units: int) -> float:
     return options.delta or 1 / (10 * units)
 
@@ -119,11 +134,13 @@ def run_phase(
     *,
     phase: str = "train",
     secrets_only: bool = False,
-    public: Callable[[int], None] | None = None,
+    loss: Loss | None = None,
+    **hooks: Any,
 ) -> Phase:
     """Trains `training.model` privately on examples as the plan says, or goes on where it was killed.
 
-    With `secrets_only` the loss is over secret targets alone. `public(step)` may add gradients of public data.
+    With `secrets_only` the loss is over secret targets alone; `loss` takes the place of the task's own. `hooks` are
+    those of `fit_privately`: gradients of public data in each step, public epochs between private ones, another turn.
     """
     keep_buffers()
     recipe, randomness = training.recipe, Randomness(options.randomness, seed=training.recipe.seed)
@@ -138,7 +155,7 @@ def run_phase(
             training.model,
             units,
             sampler_of(plan, randomness, authors=authors),
-            training.task.unit_loss,
+            loss or training.task.unit_loss,
             settings,
             plan,
             randomness,
@@ -148,7 +165,7 @@ def run_phase(
             phase=phase,
             strategy=strategy_of(plan, normalise=options.normalise),
             validate=validate,
-            public=public,
+            **hooks,
         )
         spent = ledger.spent(plan, phase=phase)
     checked = (*ENGINE_CHECKS, *(("noise",) if randomness.secure else ()))
@@ -165,6 +182,10 @@ class PhaseObserver:
     def private_step(self, report: StepReport) -> None:
         self.training.bar.step(self.phase, report.step + 1, report.steps, report.loss, report.units)
 
-    def validated(self, step: int, loss: float) -> None:
-        self.training.run.add_metrics({"phase": self.phase, "step": step, "valid_loss": loss})
-        self.training.bar.say(f"{self.phase}, step {step}: validation {loss:.4f}")
+    def private_epoch(self, end: PrivateEpoch) -> None:
+        row: dict[str, Any] = {"phase": self.phase, "step": end.step, "seconds": end.seconds}
+        valid = "" if end.valid_loss is None else f", validation {end.valid_loss:.4f}"
+        if valid:
+            row["valid_loss"] = end.valid_loss
+        self.training.run.add_metrics(row)
+        self.training.bar.say(f"{self.phase}, step {end.step}{valid} ({end.seconds:.0f} s)")

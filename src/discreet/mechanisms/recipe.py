@@ -8,7 +8,11 @@
     training: {epochs: 5, learning_rate: 0.003}
     seed: 0
 
-A mistyped key is refused with the nearest one. The recipe stored in a run has every default filled in.
+A mistyped key is refused with the nearest one. The recipe stored in a run has every default filled in. A recipe that
+differs from another in a few keys names it and gives those:
+
+    extends: dialogs.yaml                   # in the same folder
+    mechanism: {name: selective, epsilon: 4}
 """
 
 from collections.abc import Mapping, Sequence
@@ -147,6 +151,11 @@ def read_recipe(path: Path, changes: Sequence[str] = ()) -> Recipe:
 
     A relative data or policy path in a recipe is relative to the folder the command runs in.
     """
+    return make_recipe(_read_values(path), changes, where=str(path))
+
+
+def _read_values(path: Path, below: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """The keys of a recipe file laid over those of the recipe it extends, if it does."""
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -157,7 +166,25 @@ def read_recipe(path: Path, changes: Sequence[str] = ()) -> Recipe:
         raise InputError(f"{where}: this is not YAML ({getattr(error, 'problem', error)}).") from error
     if not isinstance(values, dict):
         raise InputError(f"{path}: a recipe is a list of keys and values, such as 'data: mail.jsonl'.")
-    return make_recipe(values, changes, where=str(path))
+    base = values.pop("extends", None)
+    if base is None:
+        return values
+    if path in below:
+        raise InputError(f"{path}: this recipe extends itself.")
+    return _laid_over(_read_values(path.parent / str(base), (*below, path)), values)
+
+
+def _laid_over(base: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested keys of both; where both have one, that of `values`. A mechanism of another name starts afresh."""
+    merged = dict(base)
+    for key, value in values.items():
+        old = base.get(key)
+        if isinstance(old, Mapping) and isinstance(value, Mapping):
+            same = value.get("name", old.get("name")) == old.get("name")
+            merged[key] = _laid_over(old, value) if same else value
+        else:
+            merged[key] = value
+    return merged
 
 
 def make_recipe(values: Mapping[str, Any], changes: Sequence[str] = (), where: str = "recipe") -> Recipe:

@@ -4,6 +4,7 @@
     RUN/manifest.json      fingerprints of corpus and policy, counts, whether the run is finished
     RUN/environment.json   versions and processor it ran on
     RUN/metrics.jsonl      one line an epoch
+    RUN/curve.jsonl        the loss of plain training as it went down
     RUN/privacy.json       the guarantee: what is proved about the model, or that nothing is
     RUN/model/             weights, configuration and tokenizer: a folder `from_pretrained` loads
     RUN/checkpoint/        where a killed training goes on from; gone when it is finished
@@ -77,6 +78,14 @@ class Run:
         kept = [old for old in self.metrics if old.get("phase", "train") != phase or old["step"] < step]
         with whole_text(self.path / "metrics.jsonl") as out:
             out.writelines(json.dumps(line) + "\n" for line in [*kept, row])
+
+    def add_to_curve(self, point: Mapping[str, Any]) -> None:
+        """Adds a point; those of later steps are from before a kill and go."""
+        path = self.path / "curve.jsonl"
+        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+        kept = [line for line in lines if json.loads(line)["step"] < point["step"]]
+        with whole_text(path) as out:
+            out.writelines(line + "\n" for line in [*kept, json.dumps(point)])
 
     def finish(self, **facts: Any) -> None:
         """Marks the run as complete and removes what only a resume would need."""

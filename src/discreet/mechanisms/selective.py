@@ -42,6 +42,7 @@ class Selective:
     Options = SelectiveOptions
 
     def train(self, training: Training, options: SelectiveOptions) -> Guarantee:
+        training.must_be_language()
         redacted = training.redacted("train")
         training.fit_public(redacted, choose=options.validation == "public")
         examples = training.encoded("train").with_secrets()

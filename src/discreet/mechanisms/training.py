@@ -1,7 +1,7 @@
 """A training under way: corpus, policy, tokenizer and model in one place, with the steps mechanisms are made of."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from torch import nn
 
 from discreet.engine import plain
 from discreet.engine.allocator import keep_buffers
-from discreet.errors import InputError
+from discreet.errors import InputError, SettingError
 from discreet.mechanisms.recipe import Recipe
 from discreet.mechanisms.run import Run
 from discreet.mechanisms.task import Task
@@ -18,6 +18,9 @@ from discreet.progress import TrainingBar
 from discreet.sanitize.redact import Redaction, redact_all
 from discreet.text.corpus import Corpus
 from discreet.text.records import Record
+
+CURVE_POINTS = 200
+"""Points on the curve of a plain training's loss."""
 
 
 @dataclass
@@ -32,15 +35,36 @@ class Training:
     model: nn.Module
     bar: TrainingBar
 
+    def must_be_language(self) -> None:
+        """For mechanisms that go by secret tokens, which a classifier does not predict."""
+        if self.recipe.task != "language":
+            raise SettingError(
+                f"The mechanism '{self.recipe.mechanism.name}' is for language models; for a classifier take dp-sgd, "
+                "jft or redacted."
+            )
+
     def encoded(self, split: str) -> Any:
         """A split as it is, each token knowing whether the policy calls it secret."""
-        return self._filled(self.task.encode(self.policy.secrets_of_all(self.corpus.records(split))), split)
+        examples = self.task.encode(self.policy.secrets_of_all(self.corpus.records(split)))
+        return self._filled(examples, f"the {split} split")
 
     def redacted(self, split: str) -> Any:
         """A split with every secret masked; masks are context and never targets."""
-        records = redacted_records(self.corpus.records(split), self.policy, self.recipe)
-        examples = self.task.encode(((record, ()) for record in records), masks=lambda record: record.secrets or ())
-        return self._filled(examples, split)
+        return self.redacted_of(self.corpus.records(split), self.policy, f"the {split} split")
+
+    def redacted_of(self, records: Iterable[Record], policy: Policy, where: str) -> Any:
+        """Any records, redacted as the recipe says."""
+        redacted = redacted_records(records, policy, self.recipe)
+        examples = self.task.encode(((record, ()) for record in redacted), masks=lambda record: record.secrets or ())
+        return self._filled(examples, where)
+
+    def anonymized(self, split: str) -> Any:
+        """A split with the kind of every secret in its place; the model reads it but never learns to say it."""
+        kinds = self.recipe.redaction.model_copy(update={"style": "kind"})
+        recipe = self.recipe.model_copy(update={"redaction": kinds})
+        records = redacted_records(self.corpus.records(split), self.policy, recipe)
+        examples = self.task.encode((record, record.secrets or ()) for record in records)
+        return self._filled(examples.without_secret_targets(), f"the {split} split")
 
     def fit(self, examples: Any, *, public_only: bool = False) -> None:
         """Trains the model plainly on examples, validating on the untouched validation split if there is one.
@@ -84,9 +108,9 @@ class Training:
         valid = self.encoded("valid")
         return lambda model: self.task.mean_loss(model, valid, public_only=public_only)
 
-    def _filled(self, examples: Any, split: str) -> Any:
+    def _filled(self, examples: Any, where: str) -> Any:
         if len(examples) == 0:
-            raise InputError(f"The corpus '{self.corpus.name}' has no records in its {split} split.")
+            raise InputError(f"There are no records in {where} of the corpus '{self.corpus.name}'.")
         return examples
 
 
@@ -97,13 +121,21 @@ def redacted_records(records: Iterable[Record], policy: Policy, recipe: Recipe) 
 
 @dataclass(frozen=True)
 class RunObserver:
-    """Writes each epoch into the run and shows each step on the bar."""
+    """Writes each epoch and the curve of the loss into the run and shows each step on the bar."""
 
     run: Run
     bar: TrainingBar
+    since: list[plain.Step] = field(default_factory=list)
+    """Steps that are not on the curve yet."""
 
     def step(self, step: plain.Step) -> None:
         self.bar.step(f"epoch {step.epoch + 1}", step.step, step.steps, step.loss, step.targets)
+        self.since.append(step)
+        if step.step % max(1, step.steps // CURVE_POINTS) == 0:
+            targets = sum(own.targets for own in self.since)
+            loss = sum(own.loss * own.targets for own in self.since) / max(1, targets)
+            self.run.add_to_curve({"step": step.step, "loss": loss, "targets": targets, "rate": step.learning_rate})
+            self.since.clear()
 
     def epoch(self, end: plain.EpochEnd) -> None:
         self.run.add_metrics(end._asdict() | {"tokens_per_second": end.targets / max(end.seconds, 1e-9)})

@@ -53,6 +53,10 @@ class Labelled:
     def lengths(self) -> NDArray[np.int64]:
         return np.diff(self.starts)
 
+    def without_secret_targets(self) -> "Labelled":
+        """The same: a classifier predicts labels, never text."""
+        return self
+
 
 def label_names(records: Iterable[Record]) -> list[str]:
     """The labels that occur, numbers in the order of numbers, else in that of the alphabet."""

@@ -108,6 +108,10 @@ class Encoded:
         counts = np.add.reduceat(self.secret, self.starts[:-1]) if len(self) else np.zeros(0, np.int64)
         return self.chosen(np.flatnonzero(counts))
 
+    def without_secret_targets(self) -> "Encoded":
+        """The same tokens, of which those that were secret are read but never predicted."""
+        return replace(self, ignored=self.ignored | self.secret, secret=np.zeros_like(self.secret))
+
     def chosen(self, records: NDArray[np.int64]) -> "Encoded":
         """Some of the records, in the order given."""
         parts = [np.arange(self.starts[record], self.starts[record + 1]) for record in records]

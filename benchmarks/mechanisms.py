@@ -1,0 +1,109 @@
+"""Every mechanism on a real corpus: what it costs in perplexity and time, and what is proved.
+
+    python -m benchmarks.mechanisms customersim-lstm                       # all mechanisms, seed 0
+    python -m benchmarks.mechanisms wikitext-2-lstm --only none selective --seeds 0 1 2
+    python -m benchmarks.mechanisms customersim-lstm --table               # what has been run so far
+
+The recipes are those shipped under the same names (`discreet train customersim-lstm-selective`); runs go to
+`runs/results/RECIPE/SEED`, a finished one is not made again, a killed one goes on. Perplexities are on the test split
+as it is: over all, public and secret targets. `epoch` is the median time of an epoch of the mechanism's last phase; a
+machine that does other work beside it makes it meaningless.
+"""
+
+import argparse
+import statistics
+from pathlib import Path
+from typing import Any
+
+from discreet.evaluate.perplexity import evaluate
+from discreet.files import read_json, write_json
+from discreet.mechanisms.recipe import read_recipe
+from discreet.mechanisms.run import Run
+from discreet.mechanisms.train import train_recipe
+from discreet.recipes import recipe_path
+
+MECHANISMS = ["none", "redacted", "anonymized", "dp-sgd", "selective-paper", "selective", "jft", "crt"]
+PLACE = Path("runs/results")
+
+
+def recipe_name(experiment: str, mechanism: str) -> str:
+    return experiment if mechanism == "none" else f"{experiment}-{mechanism}"
+
+
+def row(experiment: str, mechanism: str, seed: int, changes: list[str]) -> dict[str, Any]:
+    """Trains and scores one run, or reads what it scored before."""
+    name = recipe_name(experiment, mechanism)
+    place = PLACE / name / str(seed)
+    scores = place.with_suffix(".json")
+    if scores.is_file():
+        found: dict[str, Any] = read_json(scores)
+        return found
+    recipe = read_recipe(recipe_path(name), [f"seed={seed}", *changes])
+    run = Run(place) if (place / "manifest.json").is_file() and Run(place).finished else train_recipe(recipe, place)
+    guarantee = run.guarantee
+    rows = run.metrics
+    last = [own for own in rows if own.get("phase") == rows[-1].get("phase")]
+    found = {
+        "mechanism": mechanism,
+        "seed": seed,
+        **evaluate(run, split="test").to_json(),
+        "epsilon": guarantee.epsilon,
+        "delta": guarantee.delta,
+        "paper": guarantee.paper.epsilon if guarantee.paper else None,
+        "epoch_seconds": statistics.median(own["seconds"] for own in last),
+        "seconds": sum(own["seconds"] for own in rows),
+    }
+    write_json(scores, found)
+    return found
+
+
+def table(rows: list[dict[str, Any]]) -> None:
+    """One line for each mechanism: the mean over seeds, and the range where there are several."""
+    columns = ["mechanism", "perplexity", "public", "secret", "top-1", "over No-DP", "epsilon", "as the paper counts"]
+    columns += ["delta", "epoch, s"]
+    print(f"| {' | '.join(columns)} |\n" + "|---" * len(columns) + "|")
+    plain = [own["perplexity"] for own in rows if own["mechanism"] == "none"]
+    for mechanism in dict.fromkeys(own["mechanism"] for own in rows):
+        own = [found for found in rows if found["mechanism"] == mechanism]
+        ratio = f"{_mean(own, 'perplexity') / statistics.mean(plain):.2f}" if plain else "–"
+        proved = "none" if own[0]["epsilon"] is None else f"{max(found['epsilon'] for found in own):.2f}"
+        paper = "–" if own[0]["paper"] is None else f"{own[0]['paper']:.2f}"
+        delta = "–" if own[0]["epsilon"] is None else f"{own[0]['delta']:.1e}"
+        print(
+            f"| `{mechanism}` | {_spread(own, 'perplexity')} | {_mean(own, 'perplexity_public'):.2f} "
+            f"| {_mean(own, 'perplexity_secret'):.1f} | {_mean(own, 'top1'):.3f} | {ratio} "
+            f"| {proved} | {paper} | {delta} | {_mean(own, 'epoch_seconds'):.0f} |"
+        )
+
+
+def _mean(rows: list[dict[str, Any]], key: str) -> float:
+    return statistics.mean(own[key] for own in rows)
+
+
+def _spread(rows: list[dict[str, Any]], key: str) -> str:
+    values = [own[key] for own in rows]
+    middle = f"{statistics.mean(values):.2f}"
+    return middle if len(values) == 1 else f"{middle} ({min(values):.2f} to {max(values):.2f})"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("experiment", help="customersim-lstm, customersim-mini or wikitext-2-lstm")
+    parser.add_argument("--only", nargs="*", default=MECHANISMS, choices=MECHANISMS)
+    parser.add_argument("--seeds", nargs="*", type=int, default=[0])
+    parser.add_argument(
+        "--set", nargs="*", default=[], help="changes to the recipes; keep them in a place of their own"
+    )
+    parser.add_argument("--table", action="store_true", help="print what has been run, run nothing")
+    options = parser.parse_args()
+    rows = []
+    for mechanism in options.only:
+        for seed in options.seeds:
+            place = PLACE / recipe_name(options.experiment, mechanism) / f"{seed}.json"
+            if not options.table or place.is_file():
+                rows.append(row(options.experiment, mechanism, seed, options.set))
+    table(rows)
+
+
+if __name__ == "__main__":
+    main()
