@@ -77,7 +77,7 @@ def table(rows: list[dict[str, Any]]) -> None:
 
 
 def _mean(rows: list[dict[str, Any]], key: str) -> float:
-    return statistics.mean(own[key] for own in rows)
+    return float(statistics.mean(own[key] for own in rows))
 
 
 def _spread(rows: list[dict[str, Any]], key: str) -> str:

@@ -6,11 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.engine.ledger import read_ledger
+from discreet.engine.plain import update
 from discreet.engine.private import PrivateStep
 from discreet.errors import InputError, RefusedError, SettingError
 from discreet.mechanisms import crt
 from discreet.mechanisms.crt import CRTOptions, divided, points_of
 from discreet.mechanisms.train import train
+from discreet.policy.specs import Spec
 from discreet.text.corpus import Corpus
 from discreet.text.records import Record, Secret, Turn
 
@@ -26,7 +28,7 @@ class Prepared(Exception):
 def prepared(monkeypatch, tmp_path, small):
     """The points that a corpus and settings lead to, without training on them."""
 
-    def prepare(corpus: Corpus, policy: object = "gold", **changes: object) -> tuple[list[Record], list[Record]]:
+    def prepare(corpus: Corpus, policy: Spec = "gold", **changes: object) -> tuple[list[Record], list[Record]]:
         def stop(training, options):
             raise Prepared(divided(training, options))
 
@@ -83,8 +85,8 @@ def test_a_mask_in_the_text_is_refused_or_escaped(tmp_path, small):
     corpus = corpus_of(*[f"The {MASK} is here {n}." for n in range(30)])
     with pytest.raises(RefusedError, match="already holds"):
         train(corpus, DIGITS, CRT, output=tmp_path / "a", progress=False, **small)
-    escape = {"redaction": {"on_literal": "escape"}}
-    assert train(corpus, DIGITS, CRT, output=tmp_path / "b", progress=False, **small, **escape).finished
+    escape = small | {"redaction": {"on_literal": "escape"}}
+    assert train(corpus, DIGITS, CRT, output=tmp_path / "b", progress=False, **escape).finished
 
 
 def test_another_redaction_or_unit_is_refused(tmp_path, notes, small):
@@ -124,7 +126,7 @@ def test_public_and_private_points_never_share_a_batch_and_epochs_alternate(tmp_
     words = [f"Public {chr(97 + n // 26)}{chr(97 + n % 26)} here." for n in range(40)]
     corpus = corpus_of(*(f"{word} Code {n + 1000} is it." for n, word in enumerate(words)))
     seen: list[tuple[str, int]] = []
-    plain, private = crt.update, PrivateStep.__call__
+    plain, private = update, PrivateStep.__call__
 
     def count(batch, kind):
         seen.append((kind, int((batch["targets"] >= 0).any(1).sum())))

@@ -9,8 +9,8 @@ from safetensors.torch import load_file
 from discreet.accounting.verify import verify
 from discreet.engine.ledger import read_ledger
 from discreet.errors import DiscreetError, InputError, RefusedError, SettingError
-from discreet.mechanisms import jft
 from discreet.mechanisms.train import train
+from discreet.mechanisms.training import Training
 from discreet.text.writing import write
 
 JFT = {"name": "jft", "epsilon": 4.0, "batch": 20, "epochs": 2, "randomness": "fast"}
@@ -37,13 +37,13 @@ def test_the_direct_form_says_that_missed_secrets_are_not_bounded(tmp_path, note
 
 def test_the_screened_form_reads_the_screened_records_alone(tmp_path, notes, small, screened, monkeypatch):
     sizes = []
-    fit = jft.Training.fit_public
+    fit = Training.fit_public
 
     def watched(self, examples, *, choose):
         sizes.append(len(examples))
         fit(self, examples, choose=choose)
 
-    monkeypatch.setattr(jft.Training, "fit_public", watched)
+    monkeypatch.setattr(Training, "fit_public", watched)
     mechanism = {**JFT, "screened": screened, "public_vocabulary": True}
     run = train(notes, "gold", mechanism, output=tmp_path / "run", progress=False, **small)
     assert sizes == [10]

@@ -142,7 +142,7 @@ def test_the_state_handed_on_is_that_after_a_rows_own_last_token(encoded):
     after = turn._state_after(turn._batch(taken, torch.zeros(2, 2, 1, 8)))
     for row, segment in taken.items():
         ids = torch.from_numpy(encoded[segment.record].ids[: segment.end].astype(np.int64))[None]
-        _, (h, c) = model.hidden(ids)
+        _, (h, c) = model.hidden(ids)  # type: ignore[operator]
         torch.testing.assert_close(after[0, row], h[:, 0])
         torch.testing.assert_close(after[1, row], c[:, 0])
 

@@ -30,6 +30,7 @@ from discreet.models.pretrained import (
     rows_of,
 )
 from discreet.policy.contract import Policy
+from discreet.policy.specs import Spec
 from discreet.policy.specs import policy as make_policy
 from discreet.progress import TrainingBar
 from discreet.text.corpora.contract import named
@@ -42,7 +43,7 @@ from discreet.text.vocabulary import load_tokenizer, train_bpe, with_mask
 
 def train(
     corpus: Corpus,
-    policy: Policy | str | None = None,
+    policy: Spec | None = None,
     mechanism: str | Mapping[str, Any] = "none",
     model: str | Mapping[str, Any] = "lstm",
     *,
