@@ -13,7 +13,8 @@ LISTS = st.lists(st.lists(st.sampled_from([f"text {n}" for n in range(40)]) | st
 
 
 def expected(lists):
-    seen, answers = set(), []
+    seen: set[str] = set()
+    answers: list[list[bool]] = []
     for texts in lists:
         answers.append([])
         for text in texts:
