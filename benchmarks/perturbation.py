@@ -15,8 +15,9 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.sanitize.perturb.embedding import Embedding, load_embedding
+from discreet.sanitize.perturb.embedding import Embedding, Vectors, load_embedding
 from discreet.sanitize.perturb.noise import Draws
 from discreet.sanitize.perturb.run import Perturbation, Perturber
 
@@ -24,28 +25,23 @@ EPSILON = 10.0
 ROUNDS = 5
 
 
-def noise(draw: np.random.Generator, dimension: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def noise(draw: np.random.Generator, dimension: int) -> NDArray[np.float64]:
     direction = draw.normal(size=dimension)
     return direction / np.linalg.norm(direction) * draw.gamma(dimension, 1 / EPSILON)
 
 
-def plain(embedding: Embedding, words: list[str], draw: np.random.Generator) -> int:
-    rows = {word: number for number, word in enumerate(embedding.words)} if not CACHE else CACHE
-    CACHE.update(rows)
-    for word in words:
-        point = (embedding.vectors[rows[word]] + noise(draw, embedding.dimension)).astype(np.float32)
+def plain(embedding: Embedding, rows: list[int], draw: np.random.Generator) -> int:
+    for row in rows:
+        point = (embedding.vectors[row] + noise(draw, embedding.dimension)).astype(np.float32)
         np.argmin(np.linalg.norm(embedding.vectors - point, axis=1))
-    return len(words)
+    return len(rows)
 
 
-CACHE: dict[str, int] = {}
-
-
-def plain_product(embedding: Embedding, words: list[str], lengths: np.ndarray, draw: np.random.Generator) -> int:  # type: ignore[type-arg]
-    for word in words:
-        point = (embedding.vectors[CACHE[word]] + noise(draw, embedding.dimension)).astype(np.float32)
+def plain_product(embedding: Embedding, rows: list[int], lengths: Vectors, draw: np.random.Generator) -> int:
+    for row in rows:
+        point = (embedding.vectors[row] + noise(draw, embedding.dimension)).astype(np.float32)
         np.argmin(lengths - 2 * (embedding.vectors @ point))
-    return len(words)
+    return len(rows)
 
 
 def rate(work: Callable[[], int]) -> float:
@@ -64,8 +60,8 @@ def main() -> None:
     faiss.omp_set_num_threads(options.threads)
     embedding = load_embedding("glove-50d")
     draw = np.random.Generator(np.random.PCG64(0))
-    sampled = [embedding.words[row] for row in draw.choice(100_000, options.words, replace=False)]
-    few = sampled[:20]
+    rows = draw.choice(100_000, options.words, replace=False).tolist()
+    sampled, few = [embedding.words[row] for row in rows], rows[:20]
     perturber = Perturber(embedding, Perturbation(epsilon=EPSILON, index="exact"))
     lengths = np.einsum("ij,ij->i", embedding.vectors, embedding.vectors)
     plain(embedding, few[:2], draw)

@@ -3,7 +3,10 @@
 import pytest
 
 from discreet.errors import RefusedError
+from discreet.mechanisms.contract import mechanism_of
+from discreet.mechanisms.recipe import read_recipe
 from discreet.mechanisms.train import train
+from discreet.recipes import recipe_path
 from discreet.text.reading import open_records
 
 pytest.importorskip("faiss", reason="needs the extra perturb")
@@ -54,3 +57,12 @@ def test_a_vocabulary_of_the_records_is_not_covered_by_mdp(tmp_path, notes, smal
             progress=False,
             **small,
         )
+
+
+@pytest.mark.parametrize("name", ["none", "mdp", "smdp"])
+def test_the_recipes_of_the_grid_name_a_mechanism_and_its_settings(name):
+    recipe = read_recipe(recipe_path(f"wikitext-{name}"), ["mechanism.epsilon=29"] if name != "none" else [])
+    _, options = mechanism_of(recipe)
+    assert recipe.mechanism.name == name
+    assert getattr(options, "epsilon", 29) == 29
+    assert recipe.policy == "digits"
