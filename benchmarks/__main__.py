@@ -14,6 +14,9 @@ BENCHMARKS = {
     "customersim_models": SHARED / "customersim",
     "noise": None,
     "accounting": None,
+    "dedup": SHARED / "enwiki",
+    "perturbation": None,
+    "cluster": None,
     "engine": None,
 }
 

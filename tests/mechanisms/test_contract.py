@@ -1,5 +1,7 @@
 """Every mechanism: trains, is loadable, is reproducible, and goes on after a kill to the same weights."""
 
+import random
+
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -23,6 +25,8 @@ SETTINGS: dict[str, dict[str, object]] = {
     **{name: {"name": name} for name in OPEN},
     "dp-sgd": {"name": "dp-sgd", **BUDGET, "public_vocabulary": True},
     "crt": {"name": "crt", **BUDGET, "public_vocabulary": True, "conservative": "gold", "dedup": False},
+    "smdp": {"name": "smdp", "epsilon": 5.0, "randomness": "fast"},
+    "mdp": {"name": "mdp", "epsilon": 5.0, "randomness": "fast", "public_vocabulary": True},
 }
 """What a mechanism needs to be told besides its name; those that are private need a budget."""
 ALL_PRIVATE = ("dp-sgd", "selective-paper", "crt")
@@ -31,7 +35,18 @@ ALL_PRIVATE = ("dp-sgd", "selective-paper", "crt")
 
 def trained(corpus, folder, name, small, **changes):
     mechanism = SETTINGS.get(name, {"name": name, **BUDGET})
+    if name in ("smdp", "mdp"):
+        mechanism = {**mechanism, "embedding": embedding(folder.parent)}
     return train(corpus, "gold", mechanism, output=folder, progress=False, **{**small, **changes})
+
+
+def embedding(folder):
+    """A few words as points."""
+    draw = random.Random(0)
+    words = ["dear", "ada", "ben", "cleo", "your", "code", "is", ",", ".", "thank", "you", "calling", "red", "blue"]
+    lines = [f"{word} {draw.random():.3f} {draw.random():.3f}\n" for word in words]
+    (folder / "words.txt").write_text("".join(lines), encoding="utf-8")
+    return str(folder / "words.txt")
 
 
 def weights(run):

@@ -16,8 +16,8 @@ from discreet.errors import SettingError
 def calibrate(
     embedding: Embedded = "glove-50d",
     epsilon: Annotated[str, typer.Option(help="Epsilons to try.")] = "1,3,6,12,17,23,29,35,41,47,52",
-    words: Annotated[int, typer.Option(min=1, help="How many frequent words of the vocabulary.")] = 200,
-    draws: Annotated[int, typer.Option(min=1, help="How often each is perturbed.")] = 20,
+    words: Annotated[int, typer.Option(min=1, help="How many frequent words of the vocabulary.")] = 100,
+    draws: Annotated[int, typer.Option(min=1, help="How often each is perturbed.")] = 10,
     example: Annotated[list[str] | None, typer.Option(help="A word to show the outcomes of; can be repeated.")] = None,
     index: Annotated[str, typer.Option(help="'exact' or 'approximate'.")] = "exact",
     plot: Annotated[Path | None, typer.Option(help="Where to draw the table: a .png, .svg or .pdf file.")] = None,

@@ -1,13 +1,17 @@
 """`discreet canaries`: a copy of a file with made-up secrets put in, and the manifest of them."""
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from discreet.cli import app, console
 from discreet.cli.options import DataFile, Encoding, FileFormat, IdField, Json, Out, RecordsAre, TextField, TurnsField
 from discreet.errors import SettingError
+from discreet.text.corpus import Stream
+from discreet.text.records import Record
 
 
 @app.command()
@@ -34,6 +38,9 @@ def canaries(
     prefix: Annotated[str, typer.Option(help="What the ids of canaries begin with.")] = "canary",
     split: Annotated[str, typer.Option(help="The split they go into.")] = "train",
     seed: Annotated[int, typer.Option(min=0, help="The same seed, the same canaries, coins and places.")] = 0,
+    corpus: Annotated[
+        str | None, typer.Option(help="FILE is the folder of this public corpus (see `discreet corpora`).")
+    ] = None,
     json_output: Json = False,
     text_field: TextField = "text",
     id_field: IdField = "id",
@@ -71,9 +78,15 @@ def canaries(
         given=tuple((one,) for one in secret or ()),
     )
     fields = Fields(text=text_field, id=id_field, turns=turns_field)
-    records = open_records(file, fields=fields, records=records_are, encoding=encoding, format=file_format)
+    options: dict[str, Any] = {"fields": fields}
+    records: Iterable[Record]
+    if corpus:
+        records = _of_corpus(corpus, file)
+    else:
+        records = open_records(file, fields=fields, records=records_are, encoding=encoding, format=file_format)
+        options["like"] = records
     mixed = Canaries(records, plan)
-    write(output, console.track_file(mixed, file, "canaries for"), fields=fields, like=records)
+    write(output, console.track_file(mixed, file, "canaries for"), **options)
     found = mixed.manifest()
     found.write(manifest)
     copies = sum(len(canary.places) for canary in found.canaries)
@@ -85,6 +98,20 @@ def canaries(
         f"{output}: {found.records:,} records, {copies:,} of them copies of {len(found.canaries):,} canaries from a "
         f"space of {made.size:,} ({made.bits:.2f} bits); {manifest} says which."
     )
+
+
+def _of_corpus(name: str, folder: Path) -> Iterable[Record]:
+    """All splits of a public corpus, one after the other."""
+    from discreet.text.corpora.contract import named
+
+    opened = named(name, folder)
+
+    def start() -> Iterator[Record]:
+        for split in opened.splits:
+            for record in opened.records(split):
+                yield replace(record, split=split)
+
+    return Stream(start)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -56,7 +56,7 @@ def perturb(
     file_format: FileFormat = None,
 ) -> None:
     """Write a copy of a file in which secrets (or all words) are exchanged for others near them in an embedding."""
-    from discreet.mechanisms.metric import metric_privacy
+    from discreet.accounting.perturbed import metric_privacy
     from discreet.policy.specs import policy as make_policy
     from discreet.sanitize.perturb.embedding import load_embedding
     from discreet.sanitize.perturb.run import Perturbation, Perturber, Tally, perturb_all

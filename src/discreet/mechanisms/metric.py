@@ -11,11 +11,12 @@ from pydantic import Field
 
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.metric import MetricPrivacy
+from discreet.accounting.perturbed import metric_privacy
 from discreet.errors import RefusedError
 from discreet.files import read_json, write_json
 from discreet.mechanisms.contract import MECHANISMS, MechanismOptions
 from discreet.mechanisms.training import Training
-from discreet.sanitize.perturb.embedding import GLOVE, Embedding, load_embedding
+from discreet.sanitize.perturb.embedding import GLOVE, load_embedding
 from discreet.sanitize.perturb.run import Perturbation, Perturber, Tally, perturb_all
 from discreet.text.reading import open_records
 from discreet.text.writing import write
@@ -78,16 +79,3 @@ class Metric(SelectiveMetric):
 
     needs_policy: ClassVar[bool] = False
     form: ClassVar[Literal["smdp", "mdp"]] = "mdp"
-
-
-def metric_privacy(settings: Perturbation, embedding: Embedding, tally: Tally) -> MetricPrivacy:
-    """What is proved of a perturbed text: for the record with the most words, each exchanged for any other word."""
-    return MetricPrivacy(
-        selective=settings.form == "smdp",
-        per_distance=settings.epsilon,
-        distances=(round(embedding.farthest, 6),) * max(1, tally.most_in_record),
-        draws=tally.most_draws if settings.form == "smdp" else 1,
-        unknown_words=settings.unknown,
-        dimension=embedding.dimension,
-        checked=("output", "draws", "unknown-words", *(("noise",) if settings.seed is None else ())),
-    )

@@ -71,7 +71,7 @@ class Slot:
 
     @cached_property
     def size(self) -> int:
-        return len(self.options) ** self.count
+        return int(len(self.options) ** self.count)
 
     @cached_property
     def _numbers(self) -> dict[str, int]:

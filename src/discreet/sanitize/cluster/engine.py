@@ -56,7 +56,7 @@ class Cluster:
         context = ray.data.DataContext.get_current()
         context.enable_progress_bars = False
         context.execution_options.preserve_order = True
-        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        logging.getLogger("ray.data").setLevel(logging.CRITICAL)
 
     @property
     def cores(self) -> int:
@@ -77,14 +77,21 @@ class Cluster:
 
         `emit` and `reduce` must name the same columns for every item and every bucket.
         """
-        data = self._tasks(items, _table(emit))
-        grouped = data.groupby("bucket", num_partitions=2 * self.cores).map_groups(
-            lambda group: _plain(reduce, group), batch_format="numpy"
-        )
-        return list(self._safely(grouped.iter_batches(batch_size=None, batch_format="numpy", prefetch_batches=0)))
+        data = self._tasks(items, lambda item: dict(emit(item)), refusals=False)
+        grouped = data.groupby("bucket", num_partitions=2 * self.cores)
+        reduced = grouped.map_groups(lambda group: dict(reduce(group)), batch_format="numpy")
+        try:
+            return list(self._safely(reduced.iter_batches(batch_size=None, batch_format="numpy", prefetch_batches=0)))
+        except RunError:
+            for _ in self.map(items, lambda item: emit(item) is None):  # a refusal of ours? then it comes back here
+                pass
+            raise
 
-    def _tasks(self, items: Sequence[T], work: Callable[[Any], Any]) -> Any:
-        """One Ray Data task for each item; the items themselves travel through the object store."""
+    def _tasks(self, items: Sequence[T], work: Callable[[Any], Any], *, refusals: bool = True) -> Any:
+        """One Ray Data task for each item; the items themselves travel through the object store.
+
+        With `refusals` a refusal takes the place of the result, in a column of its own.
+        """
         shared, ray, folder = self._ray.put(list(items)), self._ray, str(Path.cwd())
 
         def task(batch: Any) -> Any:
@@ -93,6 +100,8 @@ class Cluster:
             try:
                 return work(ray.get(shared)[int(batch["number"][0])])
             except DiscreetError as error:
+                if not refusals:
+                    raise
                 return {"refused": np.array([Refusal(type(error).__name__, str(error))], dtype=object)}
 
         numbers = [{"number": number} for number in range(len(items))]
@@ -104,20 +113,13 @@ class Cluster:
         try:
             for row in rows:
                 if "refused" in row:
-                    refused = row["refused"]
-                    _raise(refused[0] if isinstance(refused, np.ndarray) else refused)
+                    kind, sentence = row["refused"]
+                    raise getattr(errors, kind, DiscreetError)(sentence)
                 yield row
         except self._ray.exceptions.RayError as error:
-            cause = getattr(error, "cause", None)
-            if isinstance(cause, DiscreetError):
-                raise cause from None
             raise RunError(
                 f"Ray gave up on a task ({type(error).__name__}); look into its logs, or use --engine local."
             ) from error
-
-
-def _raise(refusal: Any) -> None:
-    raise getattr(errors, refusal[0], DiscreetError)(refusal[1])
 
 
 def _boxed(work: Callable[[T], R]) -> Callable[[T], dict[str, Any]]:
@@ -127,16 +129,6 @@ def _boxed(work: Callable[[T], R]) -> Callable[[T], dict[str, Any]]:
         return {"result": result}
 
     return boxed
-
-
-def _table(emit: Callable[[T], Columns]) -> Callable[[T], dict[str, Any]]:
-    return lambda item: dict(emit(item))
-
-
-def _plain(reduce: Callable[[Columns], Columns], group: Any) -> dict[str, Any]:
-    if "refused" in group:
-        _raise(next(one for one in group["refused"] if one is not None))
-    return dict(reduce(group))
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ EMPTY = np.int32(-1)
 
 
 @compiled  # type: ignore[untyped-decorator]
-def mix(value: int) -> int:
+def mix(value: Any) -> Any:
     """Murmur's finaliser: every bit of the outcome depends on every bit of the value."""
     value = np.uint64(value)
     value ^= value >> np.uint64(33)

@@ -41,7 +41,7 @@ class Embedding:
             )
         rows: dict[str, int] = {}
         for number, word in enumerate(words):
-            if word and not any(map(str.isspace, word)):
+            if len(word.split()) == 1 and not word[0].isspace() and not word[-1].isspace():
                 rows.setdefault(word, number)
         kept = np.fromiter(rows.values(), np.int64, len(rows))
         chosen = vectors[kept].astype(np.float32) if len(kept) < len(words) else vectors.astype(np.float32)
@@ -50,7 +50,7 @@ class Embedding:
         self.name = name
         self.words = list(rows)
         self.vectors: Vectors = np.ascontiguousarray(chosen - chosen.mean(0, dtype=np.float64).astype(np.float32))
-        self._rows = {word: number for number, word in enumerate(self.words)}
+        self._rows = rows if len(rows) == len(words) else {word: number for number, word in enumerate(self.words)}
         self.cased = any(word != word.lower() for word in self.words)
 
     @property

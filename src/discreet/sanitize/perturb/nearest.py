@@ -38,7 +38,7 @@ class Nearest:
             raise MissingPackageError(
                 "Looking for the nearest word needs faiss; install it with: pip install 'discreet[perturb]'."
             ) from None
-        # By default faiss multiplies matrices only for very many points; already for a few dozen that is seven times as fast.
+        # faiss would multiply matrices only for very many points; for a few dozen that is already seven times as fast.
         faiss.cvar.distance_compute_blas_threshold = MATRIX_FROM
         self._vectors = embedding.vectors
         self._index: Any = faiss.IndexFlatL2(embedding.dimension)
@@ -64,7 +64,8 @@ class Nearest:
     def neighbour_distances(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """How far these words are from their nearest neighbours (words with the same vector are 0 away)."""
         found, _ = self._index.search(self._vectors[rows], 2)
-        return np.sqrt(np.maximum(found[:, -1].astype(np.float64), 0))
+        distances: NDArray[np.float64] = np.sqrt(np.maximum(found[:, -1].astype(np.float64), 0))
+        return distances
 
     def _best(self, points: NDArray[np.float64], candidates: NDArray[np.int64]) -> NDArray[np.int64]:
         """Of the candidates (in the order of the vocabulary) the nearest, by double precision."""

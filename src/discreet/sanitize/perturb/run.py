@@ -147,8 +147,8 @@ class Perturber:
         if not asked:
             return out
         points = np.zeros((len(asked), self.embedding.dimension))  # the mean of the vocabulary, for unknown words
-        known = [place for place, number in enumerate(asked) if rows[number] is not None]
-        points[known] = self.embedding.vectors[[rows[asked[place]] for place in known]]
+        known = [(place, row) for place, number in enumerate(asked) if (row := rows[number]) is not None]
+        points[[place for place, _ in known]] = self.embedding.vectors[[row for _, row in known]]
         points += self.draws.noise(
             [wanted[number][0] for number in asked], self.embedding.dimension, self.settings.epsilon
         )
