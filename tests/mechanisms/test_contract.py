@@ -18,7 +18,7 @@ from discreet.progress import TrainingBar
 NAMES = MECHANISMS.names()
 
 
-BUDGET = {"epsilon": 5.0, "batch": 20, "randomness": "fast"}
+BUDGET = {"noise": 3.0, "batch": 20, "randomness": "fast"}
 OPEN = ("none", "redacted", "anonymized")
 """Mechanisms that prove nothing."""
 SETTINGS: dict[str, dict[str, object]] = {
