@@ -56,7 +56,7 @@ def separate(members: Floats, others: Floats, seed: int = 0, resamples: int = RE
         for _ in range(resamples)
     ]
     auc, accuracy, *rates = _measures(members, others, random)
-    spans = [_middle_95(column) for column in zip(*drawn, strict=True)]
+    spans = [middle_95(column) for column in zip(*drawn, strict=True)]
     names = [f"{rate:g}" for rate in RATES]
     return Separation(
         auc,
@@ -114,7 +114,7 @@ def mean_interval(values: Sequence[float], seed: int = 0) -> tuple[float, float]
     if len(values) < 2:
         return None
     drawn = np.random.default_rng(seed).choice(np.asarray(values, float), (2000, len(values)))
-    return _middle_95(drawn.mean(1))
+    return middle_95(drawn.mean(1))
 
 
 def _measures(members: Floats, others: Floats, random: np.random.Generator) -> tuple[float, ...]:
@@ -131,6 +131,7 @@ def _best_threshold(members: Floats, others: Floats) -> float:
     return float(both[np.argmax(above + below)])
 
 
-def _middle_95(values: Any) -> tuple[float, float]:
+def middle_95(values: Any) -> tuple[float, float]:
+    """The 2.5 % and 97.5 % quantiles."""
     low, high = np.quantile(np.asarray(values, float), (0.025, 0.975))
     return float(low), float(high)

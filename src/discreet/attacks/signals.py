@@ -1,0 +1,169 @@
+"""What a model's answers say about having seen a text: one number for each text, higher for texts it was trained on.
+
+| signal | what it compares |
+|---|---|
+| loss | nothing: the mean log-probability of a token |
+| zlib | the log-probability of the text with its size when compressed (Carlini et al. 2021) |
+| lowercase | the loss with the loss of the same text in lower case (Carlini et al. 2021) |
+| reference | the loss with that of another model which has not seen the text |
+| min-k | nothing: the mean over the least likely fifth of the tokens (Shi et al. 2024) |
+| min-k++ | the same, each token measured in standard deviations of its own distribution (Zhang et al. 2025) |
+| neighbourhood | the loss with that of texts in which some tokens are replaced (Mattern et al. 2023) |
+
+A text is a whole record, or one secret in it: then only the secret's tokens count, read after all that stands before
+them. Loss, zlib, min-k and min-k++ come from one pass over the records.
+"""
+
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from discreet.attacks.texts import Item, Texts
+from discreet.mechanisms.language import SCORING_TOKENS, tensors
+from discreet.models.adapters import inner
+from discreet.models.language import hidden_states, output_layer
+from discreet.models.pretrained import context_of
+from discreet.text.batching import make_batch, plan_batches
+from discreet.text.tokenize import Encoded
+
+Floats = NDArray[np.float64]
+LEAST_LIKELY = 0.2
+REPLACED = 0.15
+"""Share of a text's tokens that a neighbour has others for."""
+ROWS_AT_ONCE = 512
+SIGNALS = ("loss", "zlib", "lowercase", "reference", "min-k", "min-k++", "neighbourhood")
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """A model's answer at every token of some records; 0 at begin tokens, which nobody predicts."""
+
+    chance: Floats
+    """log p of the token."""
+    mean: Floats
+    """The mean log-probability of a token drawn from the model's own distribution there."""
+    deviation: Floats
+    instead: NDArray[np.int32]
+    """[tokens, alternatives]: tokens drawn from that distribution, the one that stands there left out."""
+
+
+@torch.inference_mode()
+def answers(
+    model: nn.Module,
+    encoded: Encoded,
+    *,
+    alternatives: int = 0,
+    seed: int = 0,
+    told: Callable[[int], None] | None = None,
+) -> Answers:
+    """One pass over records, each read from its beginning as far as the model can read at once."""
+    model.eval()
+    weight, bias = output_layer(model)
+    size = len(encoded.ids)
+    chance, mean, deviation = (torch.zeros(size, dtype=torch.float64) for _ in range(3))
+    instead = torch.zeros(size, alternatives, dtype=torch.int32)
+    random = torch.Generator().manual_seed(seed)
+    context = context_of(inner(model))
+    most = max(SCORING_TOKENS, int(np.diff(encoded.starts).max(initial=1)))
+    for rows in plan_batches(encoded, batch_tokens=most, max_tokens=context, shuffle=False, at_sentences=False):
+        batch = tensors(make_batch(encoded, rows))
+        places = encoded.starts[rows[:, 0]] + rows[:, 1] + 1
+        at = torch.from_numpy(places)[:, None] + torch.arange(batch["targets"].shape[1])
+        real = (batch["targets"] >= 0).flatten().nonzero().squeeze(1)
+        states = hidden_states(model, batch["input_ids"]).flatten(0, 1)
+        for some in torch.split(real, ROWS_AT_ONCE):
+            own, target = at.flatten()[some], batch["targets"].flatten()[some][:, None]
+            logs = torch.nn.functional.linear(states[some], weight, bias).float().log_softmax(1)
+            shares = logs.exp()
+            chance[own] = logs.gather(1, target).squeeze(1).double()
+            mean[own] = (shares * logs).sum(1).double()
+            deviation[own] = ((shares * logs.square()).sum(1).double() - mean[own].square()).clamp_min(1e-12).sqrt()
+            if alternatives:
+                instead[own] = _drawn(shares.scatter(1, target, 0.0), alternatives, random)
+        if told:
+            told(len(rows))
+    return Answers(chance.numpy(), mean.numpy(), deviation.numpy(), instead.numpy())
+
+
+def signals(
+    model: nn.Module,
+    texts: Texts,
+    *,
+    reference: nn.Module | None = None,
+    wanted: Sequence[str] = SIGNALS,
+    neighbours: int = 4,
+    seed: int = 0,
+    told: Callable[[int], None] | None = None,
+) -> dict[str, Floats]:
+    """Each signal for each of the texts; `reference` is left out where there is no such model."""
+    near = neighbours if "neighbourhood" in wanted else 0
+    own = answers(model, texts.encoded, alternatives=near, seed=seed, told=told)
+    losses = _means(own.chance, texts.items)
+    found: dict[str, Floats] = {}
+    if "loss" in wanted:
+        found["loss"] = losses
+    if "zlib" in wanted:
+        sums = np.array([own.chance[item.tokens].sum() for item in texts.items])
+        found["zlib"] = sums / np.array([len(zlib.compress(item.text.encode())) for item in texts.items])
+    if "min-k" in wanted:
+        found["min-k"] = _least(own.chance, texts.items)
+    if "min-k++" in wanted:
+        found["min-k++"] = _least((own.chance - own.mean) / np.maximum(own.deviation, 1e-6), texts.items)
+    if "lowercase" in wanted:
+        lower = texts.lowercase()
+        losses_lower = _means(answers(model, lower.encoded, told=told).chance, lower.items)
+        found["lowercase"] = -losses / np.minimum(losses_lower, -1e-9)
+    if "reference" in wanted and reference is not None:
+        found["reference"] = losses - _means(answers(reference, texts.encoded, told=told).chance, texts.items)
+    if near:
+        found["neighbourhood"] = losses - _neighbour_losses(model, texts, own.instead, seed, told)
+    return found
+
+
+def _neighbour_losses(
+    model: nn.Module,
+    texts: Texts,
+    instead: NDArray[np.int32],
+    seed: int,
+    told: Callable[[int], None] | None,
+) -> Floats:
+    """The mean loss over neighbours; each has other tokens in a share of the text's places, at least in one."""
+    random = np.random.default_rng(seed)
+    total = np.zeros(len(texts.items))
+    inside = np.zeros(len(texts.encoded.ids), bool)
+    for item in texts.items:
+        inside[item.tokens] = True
+    inside[texts.encoded.starts[1:] - 1] = False  # ends of records stay
+    for number in range(instead.shape[1]):
+        change = (random.random(len(inside)) < REPLACED) & inside
+        for item in texts.items:
+            places = np.flatnonzero(inside[item.tokens]) + item.tokens.start
+            if len(places) and not change[item.tokens].any():
+                change[random.choice(places)] = True
+        ids = np.where(change, instead[:, number], texts.encoded.ids).astype(np.int32)
+        total += _means(answers(model, replace(texts.encoded, ids=ids), told=told).chance, texts.items)
+    return total / instead.shape[1]
+
+
+def _drawn(shares: torch.Tensor, number: int, random: torch.Generator) -> torch.Tensor:
+    """Tokens drawn from each row of shares that need not add up to one."""
+    steps = shares.cumsum(1)
+    at = torch.rand(len(shares), number, generator=random) * steps[:, -1:]
+    return torch.searchsorted(steps, at).clamp_max(shares.shape[1] - 1).int()
+
+
+def _means(values: Floats, items: Sequence[Item]) -> Floats:
+    return np.array([values[item.tokens].mean() for item in items])
+
+
+def _least(values: Floats, items: Sequence[Item]) -> Floats:
+    found = []
+    for item in items:
+        own = np.sort(values[item.tokens])
+        found.append(own[: max(1, round(LEAST_LIKELY * len(own)))].mean())
+    return np.array(found)
