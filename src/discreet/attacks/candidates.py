@@ -12,6 +12,7 @@ way to write the same text, for scores that add them all up.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -117,6 +118,7 @@ def all_segmentations(encoder: Encoder, rows: Ids) -> tuple[Ids, NDArray[np.int6
     return _padded(found), np.array(owners, np.int64)
 
 
+@lru_cache(maxsize=2)
 def _piece_tokenizer(encoder: Encoder) -> PieceTokenizer:
     return PieceTokenizer(encoder.tokenizer.backend_tokenizer, encoder.tokenizer.all_special_ids)
 
@@ -137,7 +139,8 @@ def _pieces_of(encoder: Encoder, parts: Sequence[Sequence[Part]]) -> list[Ids]:
             found.append(np.empty((1, 0), np.int32))
             continue
         place = (number == real[0], number == real[-1])
-        rows = product_ids(pieces, backend, piece, place)
+        fixed = all(isinstance(part, str) for part in piece)
+        rows = None if fixed else product_ids(pieces, backend, piece, place)
         if rows is None:  # one by one
             texts = _texts(piece)
             rows = _padded(pieces.ids(texts, [place] * len(texts)))

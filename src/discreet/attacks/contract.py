@@ -9,15 +9,17 @@ and a few lines for the person at the terminal. Findings hold counts, ranks and 
         Options = ExposureOptions
         def run(self, target: Target, options: ExposureOptions, told: Told) -> Finding: ...
 
-`needs` says what must be there besides the model: `canaries` (a manifest), `corpus` (its train and test splits). An
-attack whose needs are not met is left out when all are asked for, and refused when it is asked for by name.
+`needs` says what must be there besides the model: `canaries` (a manifest), `corpus` (its train and test splits),
+`canaries or corpus`, `plans` (a guarantee of private training). An attack whose needs are not met is left out when all
+are asked for, and refused when it is asked for by name. A finding may be `Refuting`: it can show that a guarantee, or
+the engine, is wrong.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from torch import nn
@@ -52,16 +54,16 @@ class Target:
     """Where plots go; none are drawn without it."""
     seed: int = 0
     name: str = "model"
-    task: str = field(default="language")
 
     @cached_property
     def reader(self) -> AnyReader:
         return reader_of(self.model)
 
     def has(self, need: str) -> bool:
-        if need == "corpus":
-            return self.corpus is not None
-        return self.manifest is not None
+        if need == "plans":
+            return self.guarantee is not None and bool(self.guarantee.accesses)
+        there = {"corpus": self.corpus is not None, "canaries": self.manifest is not None}
+        return any(there[part] for part in need.split(" or "))
 
 
 class AttackOptions(BaseModel):
@@ -77,6 +79,15 @@ class Finding(Protocol):
 
     def lines(self) -> list[str]:
         """For the person at the terminal: one fact a line."""
+
+
+@runtime_checkable
+class Refuting(Protocol):
+    """A finding that can show something claimed to be wrong."""
+
+    @property
+    def refuted(self) -> str | None:
+        """One sentence that says what is wrong; None where nothing is."""
 
 
 class Attack(Protocol):

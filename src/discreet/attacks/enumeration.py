@@ -19,7 +19,7 @@ from discreet.attacks.merges import Ids
 from discreet.attacks.reading import AnyReader, Reading
 from discreet.errors import SettingError
 
-BLOCK = 1024
+BLOCK = 512
 """Beginnings read at a time."""
 
 Floats = NDArray[np.float64]

@@ -64,15 +64,15 @@ def exposure_of_rank(rank: float, size: int) -> float:
     return math.log2(size) - math.log2(rank)
 
 
-def middle_rank(own: float, others: Floats) -> float:
-    """The rank of a score among others: ties count half, or a model that cannot tell anything apart would seem to."""
-    return 1 + float((others > own).sum()) + float((others == own).sum()) / 2
+def rank_among(own: float, others: Floats) -> int:
+    """The rank of a score among others. Equal ones go before it, or a model that tells nothing apart would seem to."""
+    return 1 + int((others >= own).sum())
 
 
 def sampled(own: float, sample: Floats) -> Sampled:
     """Counts the members of a sample that score higher than the canary."""
-    above = middle_rank(own, sample) - 1
-    low, high = clopper_pearson(round(above), len(sample))
+    above = rank_among(own, sample) - 1
+    low, high = clopper_pearson(above, len(sample))
     exposure = -math.log2((above + 1) / (len(sample) + 1))
     return Sampled(exposure, max(0.0, -math.log2(high)), None if low == 0 else -math.log2(low))
 

@@ -28,7 +28,7 @@ from torch import nn
 from discreet.attacks.canaries import Canary, Filling, Manifest
 from discreet.attacks.candidates import MOST_MEMBERS, chosen, enumerated
 from discreet.attacks.contract import ATTACKS, AttackOptions, Target, Told, silent
-from discreet.attacks.estimates import DOUBTFUL, Sampled, exposure_of_rank, fit_tail, middle_rank, sampled
+from discreet.attacks.estimates import DOUBTFUL, Sampled, exposure_of_rank, fit_tail, rank_among, sampled
 from discreet.attacks.ranking import secret_scores, sentence_scores
 from discreet.attacks.rates import mean_interval
 from discreet.attacks.reading import AnyReader, reader_of
@@ -53,8 +53,8 @@ class CanaryExposure:
     exposure: float
     """By the secret ranking: exact where the space was enumerated, else by the sample."""
     exposure_sentence: float
-    rank: float | None
-    rank_sentence: float | None
+    rank: int | None
+    rank_sentence: int | None
     exact: bool
     by_sample: Sampled
     by_fit: float
@@ -212,8 +212,8 @@ def _exposures(
     return found
 
 
-def _rank(scores: Floats, at: int) -> float:
-    return middle_rank(scores[at], scores) - 0.5  # it ties with itself
+def _rank(scores: Floats, at: int) -> int:
+    return rank_among(scores[at], scores) - 1  # it is one of them
 
 
 def is_marked(policy: Policy, manifest: Manifest, filling: Filling) -> bool:

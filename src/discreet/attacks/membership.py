@@ -22,7 +22,7 @@ from pydantic import Field
 from torch import nn
 
 from discreet.attacks.contract import ATTACKS, AttackOptions, Target, Told
-from discreet.attacks.rates import Floats, Separation, auc_of, middle_95, separate
+from discreet.attacks.rates import RESAMPLES, Floats, Separation, auc_of, middle_95, separate
 from discreet.attacks.roc_plot import draw_curves
 from discreet.attacks.signals import SIGNALS, signals
 from discreet.attacks.texts import Texts, drawn_apart, records_of, secrets_of
@@ -85,6 +85,8 @@ class MembershipOptions(AttackOptions):
     neighbours: int = Field(default=4, ge=1)
     group: int = Field(default=20, ge=1)
     groups: int = Field(default=1000, ge=2)
+    resamples: int = Field(default=RESAMPLES, ge=10)
+    """Of the bootstrap."""
 
 
 def infer(
@@ -123,14 +125,14 @@ def infer(
 
     texts = records_of(encoder, decided, members), records_of(encoder, decided, others)
     ours, theirs = map(scored, texts)
-    records = {name: separate(ours[name], theirs[name], seed) for name in ours}
+    records = {name: separate(ours[name], theirs[name], seed, options.resamples) for name in ours}
     groups = _groups(*(_with_sums(own, part) for own, part in zip((ours, theirs), texts, strict=True)), options, seed)
     inside = secrets_of(encoder, decided, members, only=rare_secrets, most=options.records)
     outside = secrets_of(encoder, decided, others, only=rare_secrets, most=options.records)
     secrets: dict[str, Separation] = {}
     if min(len(inside), len(outside)) >= 2:
         mine, foreign = scored(inside), scored(outside)
-        secrets = {name: separate(mine[name], foreign[name], seed) for name in mine}
+        secrets = {name: separate(mine[name], foreign[name], seed, options.resamples) for name in mine}
     return Membership(records, secrets, groups)
 
 

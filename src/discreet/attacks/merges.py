@@ -13,7 +13,6 @@ than believed. The caller then asks the tokenizer for every text.
 
 import json
 from collections.abc import Sequence
-from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
@@ -55,19 +54,24 @@ def product_ids(
     random = np.random.default_rng(seed)
     sample = np.unique(np.append(random.integers(count, size=SAMPLE), [0, count - 1]))
     texts = [_text(parts, sizes, int(number)) for number in sample]
-    written: str = backend.to_str()
-    words = _words(backend, json.loads(written)["model"], texts)
+    model = json.loads(backend.to_str())["model"]
+    words = _words(backend, model, texts)
     if words is None:
         return None
     columns = _columns(parts)
     found: list[Ids] = []
     at = 0
     for word in words:
-        merged = _word_ids(written, word, columns[at : at + len(word)], sizes, count)
+        own = columns[at : at + len(word)]
+        at += len(word)
+        if all(isinstance(part, str) for _, part in own):
+            ids = np.array([token.id for token in backend.model.tokenize(word)], np.int32)
+            found.append(np.broadcast_to(ids, (count, len(ids))))
+            continue
+        merged = _word_ids(model, word, own, sizes, count)
         if merged is None:
             return None
         found.append(merged)
-        at += len(word)
     rows = packed(np.concatenate(found, 1)) if found else np.full((count, 0), NOTHING, np.int32)
     want = pieces.ids(texts, [place] * len(texts))
     same = all(rows[number][rows[number] >= 0].tolist() == ids for number, ids in zip(sample, want, strict=True))
@@ -120,12 +124,12 @@ def _words(backend: Any, model: dict[str, Any], texts: Sequence[str]) -> list[st
 
 
 def _word_ids(
-    written: str, word: str, columns: Sequence[tuple[int, Part]], sizes: Sequence[int], count: int
+    model: dict[str, Any], word: str, columns: Sequence[tuple[int, Part]], sizes: Sequence[int], count: int
 ) -> Ids | None:
     """The ids of one word of every text: merged once for each of its own forms, then repeated."""
     free = [number for number, part in columns if not isinstance(part, str)]
     alphabet = set(word) | {option for _, part in columns if not isinstance(part, str) for option in part}
-    merges = merges_of(written, frozenset(alphabet))
+    merges = merges_of(model, alphabet)
     if merges is None:
         return None
     own_sizes = [sizes[number] for number in free]
@@ -173,10 +177,8 @@ def _merged(symbols: NDArray[np.int32], merges: Merges) -> NDArray[np.int32]:
     return symbols
 
 
-@lru_cache(maxsize=8)
-def merges_of(written: str, alphabet: frozenset[str]) -> Merges | None:
+def merges_of(model: dict[str, Any], alphabet: set[str]) -> Merges | None:
     """The merges that texts of an alphabet can meet; None where there are too many or a letter is no symbol."""
-    model = json.loads(written)["model"]
     vocabulary = model["vocab"]
     if any(letter not in vocabulary for letter in alphabet) or model.get("ignore_merges"):
         return None

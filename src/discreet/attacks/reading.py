@@ -61,7 +61,10 @@ class Continuing:
             logits = torch.nn.functional.linear(reading.hidden[first : first + many], self.weight, self.bias).float()
             some = slice(*torch.searchsorted(rows, torch.tensor([first, first + many])).tolist())
             own = rows[some] - first
-            found[some] = logits[own, tokens[some]] - logits.logsumexp(1)[own]
+            wanted = logits[own, tokens[some]]
+            highest = logits.amax(1, keepdim=True)
+            total = logits.sub_(highest).exp_().sum(1).log_().add_(highest.squeeze(1))  # in place: half the time
+            found[some] = wanted - total[own]
         return found
 
 

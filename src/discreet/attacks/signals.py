@@ -121,33 +121,29 @@ def signals(
     if "reference" in wanted and reference is not None:
         found["reference"] = losses - _means(answers(reference, texts.encoded, told=told).chance, texts.items)
     if near:
-        found["neighbourhood"] = losses - _neighbour_losses(model, texts, own.instead, seed, told)
+        found["neighbourhood"] = losses - _neighbour_losses(model, texts, own, seed, told)
     return found
 
 
 def _neighbour_losses(
-    model: nn.Module,
-    texts: Texts,
-    instead: NDArray[np.int32],
-    seed: int,
-    told: Callable[[int], None] | None,
+    model: nn.Module, texts: Texts, own: Answers, seed: int, told: Callable[[int], None] | None
 ) -> Floats:
-    """The mean loss over neighbours; each has other tokens in a share of the text's places, at least in one."""
+    """The mean loss over neighbours: texts with other tokens in some places, mostly where others would do as well."""
     random = np.random.default_rng(seed)
+    ends = set((texts.encoded.starts[1:] - 1).tolist())  # ends of records stay
+    doubt = np.log(np.maximum(-np.expm1(own.chance), 1e-9))
     total = np.zeros(len(texts.items))
-    inside = np.zeros(len(texts.encoded.ids), bool)
-    for item in texts.items:
-        inside[item.tokens] = True
-    inside[texts.encoded.starts[1:] - 1] = False  # ends of records stay
-    for number in range(instead.shape[1]):
-        change = (random.random(len(inside)) < REPLACED) & inside
+    for number in range(own.instead.shape[1]):
+        ids = texts.encoded.ids.copy()
+        lots = doubt + random.gumbel(size=len(doubt))  # the highest lots are a draw weighted by doubt
         for item in texts.items:
-            places = np.flatnonzero(inside[item.tokens]) + item.tokens.start
-            if len(places) and not change[item.tokens].any():
-                change[random.choice(places)] = True
-        ids = np.where(change, instead[:, number], texts.encoded.ids).astype(np.int32)
+            places = np.array([place for place in range(item.tokens.start, item.tokens.stop) if place not in ends])
+            chosen = (
+                places[np.argsort(-lots[places])[: max(1, round(REPLACED * len(places)))]] if len(places) else places
+            )
+            ids[chosen] = own.instead[chosen, number]
         total += _means(answers(model, replace(texts.encoded, ids=ids), told=told).chance, texts.items)
-    return total / instead.shape[1]
+    return total / own.instead.shape[1]
 
 
 def _drawn(shares: torch.Tensor, number: int, random: torch.Generator) -> torch.Tensor:

@@ -23,7 +23,6 @@ from discreet.attacks.decoding import by_length, likeliest
 from discreet.attacks.reading import AnyReader
 from discreet.attacks.signals import answers
 from discreet.attacks.texts import records_of
-from discreet.errors import InputError
 from discreet.policy.contract import Policy
 from discreet.text.records import Record
 from discreet.text.tokenize import Encoder, Tokens
@@ -170,7 +169,7 @@ def unusual_texts(
 class TabAttack:
     """Whether the model completes planted and unusual texts."""
 
-    needs = ()
+    needs = ("canaries or corpus",)
     Options = TabOptions
 
     def run(self, target: Target, options: TabOptions, told: Told) -> Tab:
@@ -180,10 +179,6 @@ class TabAttack:
             records = [record for record in target.corpus.records("train") if record.id not in canaries]
             model = target.reference if target.reference is not None else target.model
             texts["real"] = unusual_texts(model, target.encoder, target.policy, records, options.real)
-        if not any(texts.values()):
-            raise InputError(
-                "The tab attack needs canaries or the records trained on; name one with --canaries or --data."
-            )
         done = 0
 
         def heard(some: int) -> None:
