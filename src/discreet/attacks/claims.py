@@ -1,10 +1,14 @@
 """What a run's guarantee promises about a canary: the epsilon that an audit's lower bound is held against.
 
-A canary stands in `copies` records, so the claim is that of a group. What world its coin chose between decides the
-neighbours: another secret or a mask in the same place is a replacement, in or out is one record more or less.
+A canary stands in `copies` records, so the claim is that of a group. With little noise nothing can be proved for many
+copies, and then nothing is promised: audits are sharpest with canaries that stand in one record. What world a canary's
+coin chose between decides the neighbours: another secret or a mask in the same place is a replacement, in or out is one
+record more or less.
 """
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from discreet.accounting.confidential import Confidentiality
@@ -14,9 +18,10 @@ from discreet.accounting.group import Chained
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.jft import JustFineTuneTwice
 from discreet.accounting.notion import Notion
-from discreet.accounting.profile import Open, Profile, Unseen
-from discreet.accounting.samplers import compose_plans
+from discreet.accounting.samplers import compose, compose_plans, profile_of
 from discreet.accounting.selective import SelectivePaper, SelectivePrivacy
+from discreet.engine.plan import Plan
+from discreet.errors import RefusedError
 
 NOTHING = "nothing is promised"
 DELTA = 1e-5
@@ -36,25 +41,48 @@ def claim_of(guarantee: Guarantee | None, *, detected: bool, copies: int, world:
     if guarantee is None or not guarantee.accesses or not guarantee.delta:
         return Claim(None, (guarantee.delta if guarantee else None) or DELTA, NOTHING)
     notion = notion_of(guarantee.basis)
-    profile = _profile(notion, detected)
-    if profile is None:
+    seen = _plans(notion, detected)
+    if seen is None:
         return Claim(None, notion.delta, NOTHING)
     who = f"a secret the policy {'finds' if detected else 'misses'}, in {copies} records"
-    steps = copies * (2 if notion.neighbours != "replace" and world != "in-or-out" else 1)
-    epsilon = (Chained(profile, steps) if steps > 1 else profile).epsilon(notion.delta)
+    replaces = world != "in-or-out"
+    epsilon = group_epsilon(seen, copies, replaces, notion.delta) if seen else 0.0
+    if isinstance(notion, SelectivePaper):
+        epsilon = Chained(notion.profile(), copies).epsilon(notion.delta)
     return Claim(epsilon if math.isfinite(epsilon) else None, notion.delta, who)
 
 
-def _profile(notion: Notion, detected: bool) -> Profile | None:
-    """The curve of the notion for such a secret; None where it says nothing of it."""
+def _plans(notion: Notion, detected: bool) -> list[Plan] | None:
+    """The plans that have such a secret in their records: none where it is never read, None where nothing is said."""
     if isinstance(notion, DifferentialPrivacy):
-        return compose_plans([notion.counted(plan) for plan in notion.phases])
+        return [notion.counted(plan) for plan in notion.phases]
     if isinstance(notion, SelectivePrivacy | SelectivePaper):
-        return notion.profile() if detected else None
+        carries = isinstance(notion, SelectivePrivacy) and notion.state_noise is not None
+        if not detected or carries:
+            return None
+        return [notion.effective()] if isinstance(notion, SelectivePrivacy) else [notion.plan]
     if isinstance(notion, JustFineTuneTwice):
-        found, missed = notion.profiles
-        chosen = found if detected else missed
-        return None if isinstance(chosen, Open) else chosen
+        if detected or notion.screened:
+            return [notion.counted(notion.phase2)]
+        return None if notion.phase1 is None else [notion.counted(notion.phase1), notion.counted(notion.phase2)]
     if isinstance(notion, Confidentiality) and notion.plan is not None:
-        return Unseen() if detected else notion.profile()
+        return [] if detected else [notion.counted(notion.plan)]
     return None
+
+
+def group_epsilon(plans: Sequence[Plan], copies: int, replaces: bool, delta: float) -> float:
+    """Epsilon of plans for `copies` records that are replaced, or put in or left out; the smaller of two proofs.
+
+    Either from neighbour to neighbour, one record at a time, or all records out and all others in, each at once by the
+    loss distribution of a group (`discreet.accounting.group.copies`).
+    """
+    steps = copies * (2 if replaces and any(plan.neighbours != "replace" for plan in plans) else 1)
+    one = compose_plans(plans)
+    found = [(Chained(one, steps) if steps > 1 else one).epsilon(delta)]
+    if steps > 1 and all(plan.sampling == "poisson" for plan in plans):
+        try:
+            at_once = compose([profile_of(replace(plan, neighbours="add-remove"), number=copies) for plan in plans])
+            found.append((Chained(at_once, 2) if replaces else at_once).epsilon(delta))
+        except RefusedError:  # tables of different grids cannot be composed
+            pass
+    return min(found)

@@ -51,7 +51,9 @@ class SkewNormal(NamedTuple):
         width = 12 * self.scale
         top = min(x, self.location + width)
         grid = np.linspace(top - 2 * width, top, 20_001)
-        return min(0.0, float(logsumexp(self.log_density(grid)) + math.log(grid[1] - grid[0])))
+        heights = self.log_density(grid)
+        heights[-1] -= math.log(2)  # the trapezoid at the end
+        return min(0.0, float(logsumexp(heights)) + math.log(grid[1] - grid[0]))
 
     def below(self, x: Floats) -> Floats:
         grid = np.linspace(self.location - 12 * self.scale, self.location + 12 * self.scale, 20_001)
