@@ -15,6 +15,8 @@ BENCHMARKS = {
     "noise": None,
     "accounting": None,
     "engine": None,
+    "exposure": None,
+    "membership": None,
 }
 
 

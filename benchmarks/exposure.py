@@ -8,7 +8,7 @@ weights (the time does not depend on them) and a vocabulary of 8,192, or any mod
 edges) and once with the policy missing it. The peer tokenizes and runs each candidate's whole text through the model in
 batches of 256, with logits at the positions of the secret only; it is timed on some batches drawn at random, and its
 whole time is the mean batch times the number of batches. Both are measured in the same process, one after the other,
-and the scores of the peer's batches must agree. Target: at least 50 times faster.
+in processor time (other processes then matter less), and the scores of the peer's batches must agree. Target: at least 50 times faster.
 """
 
 import argparse
@@ -85,17 +85,17 @@ def main() -> None:
     print("|---|---|---:|---:|---:|---:|---:|---:|")
     for name, model, encoder in cases(options.model):
         for marked in (True, False):
-            begin = time.perf_counter()
+            begin = time.process_time()
             members = enumerated(encoder, template, marked=marked)
-            tokenized = time.perf_counter()
+            tokenized = time.process_time()
             scores = log_probabilities(reader_of(model), members.start, members.rows)
-            done = time.perf_counter()
+            done = time.process_time()
             SHARED[marked] = len(members.start)
             chosen = np.random.default_rng(0).choice(template.size, options.batches * BATCH, replace=False)
             one_by_one(model, encoder, template, chosen[:BATCH], marked)  # warm
-            start = time.perf_counter()
+            start = time.process_time()
             peer = one_by_one(model, encoder, template, chosen, marked)
-            a_batch = (time.perf_counter() - start) / options.batches
+            a_batch = (time.process_time() - start) / options.batches
             whole = a_batch * template.size / BATCH
             apart = float(np.abs(peer - scores[chosen]).max())
             ours = done - begin

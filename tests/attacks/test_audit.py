@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -31,6 +32,10 @@ from tests.attacks.conftest import DOOR, note, planted
 GOLD = policy("gold")
 PLAN = Plan(rate=0.05, steps=100, noise=1.0, neighbours="replace", population=200)
 DELTA = 1e-4
+
+
+def claimed(guarantee, detected=True, copies=1, world="secret-or-other"):
+    return claim_of(guarantee, detected=detected, copies=copies, world=world).epsilon
 
 
 def flipped(world: str, number: int = 60, copies: int = 1) -> Manifest:
@@ -91,7 +96,7 @@ def test_a_model_that_learned_its_canaries_gives_their_coins_away(in_or_out, eit
         assert bound.epsilon > 0.4
         assert bound.claimed is None
         assert not bound.refutes
-        assert bound.right > 0.8 * bound.guesses
+        assert (bound.right or 0) > 0.8 * (bound.guesses or 1)
 
 
 def test_a_small_promise_is_refuted_and_a_large_one_is_not(either):
@@ -102,10 +107,10 @@ def test_a_small_promise_is_refuted_and_a_large_one_is_not(either):
             Target(model, encoder, GOLD, manifest=manifest, guarantee=guarantee), AuditOptions(exposure=False)
         )
         assert (found.refuted is not None) == wrong
-    assert found.bounds[0].claimed > found.bounds[0].epsilon
+    assert (found.bounds[0].claimed or 0) > found.bounds[0].epsilon
     guarantee = SelectivePrivacy(plan=PLAN.with_noise(50.0), delta=DELTA).guarantee()
     found = audit(Target(model, encoder, GOLD, manifest=manifest, guarantee=guarantee))
-    assert "The guarantee is wrong" in found.refuted
+    assert "The guarantee is wrong" in (found.refuted or "")
     assert found.to_json()["bounds"][0]["refutes"] is True
     assert {bound.method for bound in found.bounds} == {"coins", "exposure"}
     assert all(bound.error == pytest.approx(0.025) for bound in found.bounds)
@@ -160,56 +165,57 @@ def test_exposure_bounds_hold_for_secrets_nobody_knows():
         above = 0
         for _ in range(400):
             ranks = np.full(10, draw.random()) if dependent else draw.random(10)
-            above += exposure_bound(-np.log2(ranks), 0.0, 0.05) > 0
+            above += exposure_bound((-np.log2(ranks)).tolist(), 0.0, 0.05) > 0
         assert above <= 38  # 20 expected at most; more has a chance below 1e-4
     assert exposure_bound([19.93] * 10, 1e-5, 0.05) == pytest.approx(19.93 * np.log(2) + np.log(0.05 / 3 - 1e-5))
     assert exposure_bound([0.1], 1e-5, 0.05) == 0.0
 
 
 def test_claims_are_those_of_the_notion_for_such_a_secret():
-    settings = {"copies": 1, "world": "secret-or-other"}
     dp = DifferentialPrivacy(phases=(PLAN,), delta=DELTA).guarantee()
     epsilon = profile_of(PLAN).epsilon(DELTA)
     for detected in (True, False):
-        assert claim_of(dp, detected=detected, **settings).epsilon == pytest.approx(epsilon)
+        assert claimed(dp, detected) == pytest.approx(epsilon)
     selective = SelectivePrivacy(plan=PLAN, delta=DELTA).guarantee()
-    assert claim_of(selective, detected=True, **settings).epsilon == pytest.approx(epsilon)
-    assert claim_of(selective, detected=False, **settings).epsilon is None
+    assert claimed(selective, True) == pytest.approx(epsilon)
+    assert claimed(selective, False) is None
     jft = JustFineTuneTwice(phase2=PLAN, delta=DELTA).guarantee()
-    assert claim_of(jft, detected=True, **settings).epsilon == pytest.approx(epsilon)
-    assert claim_of(jft, detected=False, **settings).epsilon is None
+    assert claimed(jft, True) == pytest.approx(epsilon)
+    assert claimed(jft, False) is None
     twice = JustFineTuneTwice(phase1=PLAN, phase2=PLAN, delta=DELTA).guarantee()
-    assert claim_of(twice, detected=False, **settings).epsilon > epsilon
+    assert claimed(twice, False) > epsilon
     crt = Confidentiality(plan=PLAN, delta=DELTA).guarantee()
-    assert claim_of(crt, detected=True, **settings).epsilon == 0
-    assert claim_of(crt, detected=False, **settings).epsilon == pytest.approx(epsilon)
+    assert claimed(crt, True) == 0
+    assert claimed(crt, False) == pytest.approx(epsilon)
     for nothing in (None, NoGuarantee(mechanism="none").guarantee()):
-        assert claim_of(nothing, detected=True, **settings).epsilon is None
+        assert claimed(nothing, True) is None
 
 
 def test_copies_and_other_neighbours_are_claims_about_groups():
     plan = replace(PLAN, neighbours="add-remove")
     dp = DifferentialPrivacy(phases=(plan,), delta=DELTA).guarantee()
-    one = claim_of(dp, detected=True, copies=1, world="in-or-out").epsilon
-    replaced = claim_of(dp, detected=True, copies=1, world="secret-or-other").epsilon
+    one = claimed(dp, copies=1, world="in-or-out")
+    replaced = claimed(dp, copies=1, world="secret-or-other")
     assert one == pytest.approx(profile_of(plan).epsilon(DELTA))
     assert replaced > 2 * one  # out with one, in with the other
     loud = PLAN.with_noise(8.0)
     for plan in (loud, replace(loud, neighbours="add-remove")):
         dp = DifferentialPrivacy(phases=(plan,), delta=DELTA).guarantee()
-        ten = claim_of(dp, detected=True, copies=10, world="fixed").epsilon
+        ten = claimed(dp, copies=10, world="fixed")
         assert 10 * profile_of(loud).epsilon(DELTA) < ten < 40
     dp = DifferentialPrivacy(phases=(PLAN,), delta=DELTA).guarantee()
-    assert claim_of(dp, detected=True, copies=30, world="fixed").epsilon is None  # too many to prove anything
+    assert claimed(dp, copies=30, world="fixed") is None  # too many to prove anything
+
+
+def gaussian(audited, world, seed):
+    return 2 * world + np.random.default_rng([audited, seed]).normal()
 
 
 def test_two_worlds_bound_a_gaussian_release_from_below():
     """Worlds N(0, 1) and N(2, 1): at delta 1e-5 epsilon is 10.0; 95 % bounds of 10 audits, at most 3 above (1e-3)."""
     above = []
     for audited in range(10):
-        found = audit_two_worlds(
-            lambda world, seed, a=audited: 2 * world + np.random.default_rng([a, seed]).normal(), runs=800, delta=1e-5
-        )
+        found = audit_two_worlds(partial(gaussian, audited), runs=800, delta=1e-5)
         above.append(found.epsilon_gaussian > 9.997)
         assert 0.8 < found.epsilon < 10
         assert found.epsilon_gaussian > 4

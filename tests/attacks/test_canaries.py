@@ -1,6 +1,7 @@
 """The manifest of canaries, as the attacks read it."""
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -52,7 +53,7 @@ def test_a_manifest_is_read_as_it_was_written(manifest, manifest_file):
 
 
 def test_only_canaries_whose_own_secret_is_in_the_corpus_are_planted(manifest):
-    value = manifest_json(manifest) | {"world": "secret-or-other"}
+    value: Any = manifest_json(manifest) | {"world": "secret-or-other"}
     for number, canary in enumerate(value["canaries"]):
         canary |= {"coin": number % 2 == 0, "other": ["000"]}
     assert [canary.id for canary in manifest_of(value).planted()] == ["canary-0", "canary-2", "canary-4"]

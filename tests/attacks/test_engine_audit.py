@@ -49,7 +49,7 @@ def test_noise_too_small_by_the_root_of_two_is_flagged(monkeypatch):
     found = audit_engine(seed=1)
     assert wrong(found) == {"noise", "privacy"}
     assert found.epsilon_shown > found.epsilon_claimed
-    assert "noise" in found.refuted
+    assert "noise" in (found.refuted or "")
 
 
 @pytest.mark.parametrize("layer", ["embedding.weight", "linear.weight"])

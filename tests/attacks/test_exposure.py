@@ -12,6 +12,7 @@ from discreet.attacks.canaries import Canary, Manifest, Slot, Template
 from discreet.attacks.exposure import ExposureOptions, expose
 from discreet.errors import InputError, SettingError
 from discreet.models.language import new_model, score
+from discreet.policy.specs import policy
 from discreet.text.records import Record
 from discreet.text.tokenize import Encoder
 from tests.attacks.conftest import DIGITS, DOOR
@@ -55,8 +56,8 @@ def test_ranks_are_those_of_scoring_every_member_by_hand(name, encoder, manifest
     first = found.canaries[0]
     assert first.exact
     assert first.detected
-    assert first.exposure == pytest.approx(math.log2(1000 / first.rank))
-    assert first.exposure_sentence == pytest.approx(math.log2(1000 / first.rank_sentence))
+    assert first.exposure == pytest.approx(math.log2(1000 / (first.rank or 0)))
+    assert first.exposure_sentence == pytest.approx(math.log2(1000 / (first.rank_sentence or 0)))
 
 
 def test_reading_on_only_where_it_matters_changes_no_rank(encoder, manifest, monkeypatch):
@@ -98,7 +99,7 @@ def test_a_model_that_tells_nothing_apart_exposes_nothing(encoder, manifest):
 
 
 def test_found_and_missed_canaries_are_told_apart(leaky_model, encoder, manifest):
-    found = expose(leaky_model, encoder, manifest, {"imperfect": {"policy": "gold", "miss": 0.5}})
+    found = expose(leaky_model, encoder, manifest, policy({"imperfect": {"policy": "gold", "miss": 0.5}}))
     parts = found.by("detected")
     assert set(parts) == {True, False}
     assert set(found.to_json()["by_detected"]) == {"found by the policy", "missed by the policy"}

@@ -55,7 +55,12 @@ def test_the_attacker_sees_only_what_stands_before_the_secret(leaky_model, encod
     seen = []
     reader = reader_of(leaky_model)
     read = reader.read
-    monkeypatch.setattr(reader, "read", lambda ids: (seen.extend(ids.tolist()), read(ids))[1])
+
+    def watched(ids):
+        seen.extend(ids.tolist())
+        return read(ids)
+
+    monkeypatch.setattr(reader, "read", watched)
     texts = secrets_of(encoder, GOLD, doors.records("train"))
     extract(reader, texts, ExtractionOptions(samples=2, context=4))
     assert {encoder.decode(row) for row in seen} == {

@@ -41,7 +41,7 @@ def folder(tmp_path_factory):
     rows += [(planted(canary, copy), "train") for canary in manifest.canaries for copy in range(8)]
     with (folder / "mail.jsonl").open("w") as out:
         for record, split in rows:
-            secrets = [{"start": s.start, "end": s.end, "kind": s.kind} for s in record.secrets]
+            secrets = [{"start": s.start, "end": s.end, "kind": s.kind} for s in record.secrets or ()]
             out.write(json.dumps({"id": record.id, "text": record.text, "split": split, "secrets": secrets}) + "\n")
     (folder / "canaries.json").write_text(json.dumps(manifest_json(manifest)))
     flags = [flag for key, value in RECIPE for flag in ("--set", f"{key}={value}")]

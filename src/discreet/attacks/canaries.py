@@ -39,7 +39,7 @@ class Slot:
 
     @property
     def size(self) -> int:
-        return len(self.options) ** self.count
+        return int(len(self.options) ** self.count)
 
     @cached_property
     def _numbers(self) -> Mapping[str, int]:
@@ -135,7 +135,7 @@ class Template:
         if self.size - len(set(without)) < number:
             raise SettingError(f"The randomness space has {self.size:,} members; {number:,} others cannot be drawn.")
         random = np.random.default_rng([seed, number])
-        taken, found = set(without), []
+        taken, found = set(without), list[Filling]()
         while len(found) < number:
             digits = [random.integers(slot.size if slot.size < 2**62 else 2**62) for slot in self.slots]
             filling = tuple(slot.text(int(digit)) for slot, digit in zip(self.slots, digits, strict=True))

@@ -45,7 +45,7 @@ class Candidates:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        return (self.rows >= 0).sum(1)
+        return np.asarray((self.rows >= 0).sum(1))
 
     def whole_rows(self, members: NDArray[np.int64]) -> Ids:
         """Secret and suffix of some members."""

@@ -15,7 +15,7 @@ from discreet.text.tokenize import SpecialIds
 
 def silenced(special: SpecialIds) -> list[int]:
     """Ids that are never written: they stand for no text. The end may be written, and nothing follows it."""
-    return sorted({special.pad, special.begin, special.mask} - {None, special.end})  # type: ignore[arg-type, type-var]
+    return sorted({special.pad, special.begin, special.mask} - {None, special.end})  # type: ignore[arg-type]
 
 
 @torch.inference_mode()

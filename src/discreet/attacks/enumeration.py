@@ -119,4 +119,5 @@ def _of_rows(rows: Ids, order: Indices, levels: list[Level], scores: list[Floats
 def _ranges(starts: Indices, counts: Indices) -> Indices:
     """start, start + 1, ... for each start and count, one after the other."""
     ends = np.cumsum(counts)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - counts), counts)
+    found: Indices = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - counts), counts)
+    return found

@@ -58,7 +58,7 @@ class SkewNormal(NamedTuple):
     def below(self, x: Floats) -> Floats:
         grid = np.linspace(self.location - 12 * self.scale, self.location + 12 * self.scale, 20_001)
         mass = np.cumsum(np.exp(self.log_density(grid))) * (grid[1] - grid[0])
-        return np.interp(x, grid, np.minimum(mass, 1.0))
+        return np.asarray(np.interp(x, grid, np.minimum(mass, 1.0)))
 
 
 def exposure_of_rank(rank: float, size: int) -> float:

@@ -126,7 +126,7 @@ def infer(
     texts = records_of(encoder, decided, members), records_of(encoder, decided, others)
     ours, theirs = map(scored, texts)
     records = {name: separate(ours[name], theirs[name], seed, options.resamples) for name in ours}
-    groups = _groups(*(_with_sums(own, part) for own, part in zip((ours, theirs), texts, strict=True)), options, seed)
+    groups = _groups(_with_sums(ours, texts[0]), _with_sums(theirs, texts[1]), options, seed)
     inside = secrets_of(encoder, decided, members, only=rare_secrets, most=options.records)
     outside = secrets_of(encoder, decided, others, only=rare_secrets, most=options.records)
     secrets: dict[str, Separation] = {}

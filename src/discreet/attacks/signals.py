@@ -143,7 +143,8 @@ def _neighbour_losses(
             )
             ids[chosen] = own.instead[chosen, number]
         total += _means(answers(model, replace(texts.encoded, ids=ids), told=told).chance, texts.items)
-    return total / own.instead.shape[1]
+    found: Floats = total / own.instead.shape[1]
+    return found
 
 
 def _drawn(shares: torch.Tensor, number: int, random: torch.Generator) -> torch.Tensor:
