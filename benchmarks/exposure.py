@@ -7,8 +7,9 @@ weights (the time does not depend on them) and a vocabulary of 8,192, or any mod
 10^6 candidates of "My ID is dddddd." and scoring them, once with the policy finding the secret (text is then cut at its
 edges) and once with the policy missing it. The peer tokenizes and runs each candidate's whole text through the model in
 batches of 256, with logits at the positions of the secret only; it is timed on some batches drawn at random, and its
-whole time is the mean batch times the number of batches. Both are measured in the same process, one after the other,
-in processor time (other processes then matter less), and the scores of the peer's batches must agree. Target: at least 50 times faster.
+whole time is the mean batch times the number of batches. Both are measured in the same process, one after the other, in
+processor time (so that other processes matter less), and the scores of the peer's batches must agree. Target: at least
+50 times faster.
 """
 
 import argparse

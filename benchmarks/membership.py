@@ -4,7 +4,8 @@
 
 CustomerSim dialogs, an LSTM 200/200 and a GPT of the shape of `mini`, fresh weights, a vocabulary of 4,096. Timed are
 the signals that come from one pass (loss, zlib, min-k, min-k++) over all records, and beside it `score` alone on the
-same batches, which is what one pass costs at least, and `score` on one record at a time (measured on 100 of them); all in processor time.
+same batches, which is what one pass costs at least, and `score` on one record at a time (measured on 100 of them); all
+in processor time.
 """
 
 import argparse
