@@ -8,7 +8,7 @@ import torch
 
 from discreet.attacks.membership import MembershipOptions, infer, separate_groups
 from discreet.attacks.roc_plot import draw_curves
-from discreet.attacks.signals import SIGNALS, answers, signals
+from discreet.attacks.signals import SIGNALS, answers, chances, signals
 from discreet.attacks.texts import digest, drawn_apart, records_of, secrets_of
 from discreet.errors import InputError
 from discreet.models.language import new_model
@@ -77,6 +77,7 @@ def test_answers_are_the_models_own_at_each_token(name, encoder):
     at = 5
     place = int(texts.encoded.starts[1]) + at
     assert found.chance[place] == pytest.approx(float(logs[at - 1, ids[0, at]]), abs=1e-5)
+    np.testing.assert_allclose(chances(model, texts.encoded), found.chance, atol=1e-5)
     mean = float((logs[at - 1].exp() * logs[at - 1]).sum())
     assert found.mean[place] == pytest.approx(mean, abs=1e-5)
     spread = float((logs[at - 1].exp() * (logs[at - 1] - mean).square()).sum().sqrt())

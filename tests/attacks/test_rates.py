@@ -50,13 +50,13 @@ def test_accuracy_is_not_flattered_by_few_texts():
 
 
 def test_intervals_cover_the_truth():
-    """Of 100 intervals at 95 % at least 85 cover: fewer has a chance below 1e-4."""
+    """Of 60 intervals at 95 % at least 49 cover: fewer has a chance below 1e-4."""
     random = np.random.default_rng(2)
     truth, covered = 0.7602, 0  # P[N(1, 1) > N(0, 1)]
-    for seed in range(100):
-        low, high = separate(random.normal(1, 1, 80), random.normal(0, 1, 80), seed, resamples=60).auc_interval
+    for seed in range(60):
+        low, high = separate(random.normal(1, 1, 80), random.normal(0, 1, 80), seed, resamples=50).auc_interval
         covered += low <= truth <= high
-    assert covered >= 85
+    assert covered >= 49
 
 
 def test_scores_that_are_no_numbers_rank_last_and_nothing_at_all_is_refused():

@@ -16,16 +16,13 @@ from discreet.mechanisms.recipe import make_recipe
 from discreet.mechanisms.train import train_recipe
 from tests.attacks.conftest import door_manifest, manifest_json, note, planted
 
-RECIPE = [
-    ("mechanism.name", "dp-sgd"),
-    ("mechanism.noise", "0.8"),
-    ("mechanism.batch", "20"),
-    ("mechanism.randomness", "fast"),
-    ("mechanism.public_vocabulary", "true"),
-    ("model", "{name: lstm, embedding: 8, hidden: 8}"),
-    ("tokenizer", "{train: bpe, vocabulary: 300}"),
-    ("training", "{epochs: 1, batch_size: 16, learning_rate: 0.05}"),
-]
+RECIPE = {
+    "policy": "gold",
+    "mechanism": {"name": "dp-sgd", "noise": 0.8, "batch": 20, "randomness": "fast", "public_vocabulary": True},
+    "model": {"name": "lstm", "embedding": 8, "hidden": 8},
+    "tokenizer": {"train": "bpe", "vocabulary": 300},
+    "training": {"epochs": 1, "learning_rate": 0.05},
+}
 
 
 def discreet(*words, cwd):
@@ -44,9 +41,7 @@ def folder(tmp_path_factory):
             secrets = [{"start": s.start, "end": s.end, "kind": s.kind} for s in record.secrets or ()]
             out.write(json.dumps({"id": record.id, "text": record.text, "split": split, "secrets": secrets}) + "\n")
     (folder / "canaries.json").write_text(json.dumps(manifest_json(manifest)))
-    flags = [flag for key, value in RECIPE for flag in ("--set", f"{key}={value}")]
-    done = discreet("train", "--data", "mail.jsonl", "--policy", "gold", "-o", "runs/a", *flags, cwd=folder)
-    assert done.returncode == 0, done.stderr
+    train_recipe(make_recipe({**RECIPE, "data": str(folder / "mail.jsonl")}), folder / "runs" / "a", progress=False)
     return folder
 
 

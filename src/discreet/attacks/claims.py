@@ -7,8 +7,8 @@ record more or less.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from discreet.accounting.confidential import Confidentiality
@@ -46,7 +46,7 @@ def claim_of(guarantee: Guarantee | None, *, detected: bool, copies: int, world:
         return Claim(None, notion.delta, NOTHING)
     who = f"a secret the policy {'finds' if detected else 'misses'}, in {copies} records"
     replaces = world != "in-or-out"
-    epsilon = group_epsilon(seen, copies, replaces, notion.delta) if seen else 0.0
+    epsilon = group_epsilon(tuple(seen), copies, replaces, notion.delta) if seen else 0.0
     if isinstance(notion, SelectivePaper):
         epsilon = Chained(notion.profile(), copies).epsilon(notion.delta)
     return Claim(epsilon if math.isfinite(epsilon) else None, notion.delta, who)
@@ -70,7 +70,8 @@ def _plans(notion: Notion, detected: bool) -> list[Plan] | None:
     return None
 
 
-def group_epsilon(plans: Sequence[Plan], copies: int, replaces: bool, delta: float) -> float:
+@lru_cache(maxsize=32)
+def group_epsilon(plans: tuple[Plan, ...], copies: int, replaces: bool, delta: float) -> float:
     """Epsilon of plans for `copies` records that are replaced, or put in or left out; the smaller of two proofs.
 
     Either from neighbour to neighbour, one record at a time, or all records out and all others in, each at once by the

@@ -217,7 +217,10 @@ def _rank(scores: Floats, at: int) -> int:
 
 
 def is_marked(policy: Policy, manifest: Manifest, filling: Filling) -> bool:
-    """Whether the policy finds a secret of the manifest in its sentence, from edge to edge."""
+    """Whether the policy finds a secret of the manifest in its sentence, from edge to edge.
+
+    One that is found with more around it, or in part, counts as missed: its text is not cut at the secret's edges.
+    """
     spans = manifest.template.spans(filling, manifest.kind)
     seen = policy.secrets(Record("canary", manifest.template.text(filling), secrets=spans))
     return {span[:2] for span in spans} <= {secret[:2] for secret in seen}

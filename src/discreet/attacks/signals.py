@@ -15,7 +15,7 @@ them. Loss, zlib, min-k and min-k++ come from one pass over the records.
 """
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -32,6 +32,8 @@ from discreet.text.batching import make_batch, plan_batches
 from discreet.text.tokenize import Encoded
 
 Floats = NDArray[np.float64]
+Heard = Callable[[int], None]
+"""Told how many texts were read more."""
 LEAST_LIKELY = 0.2
 REPLACED = 0.15
 """Share of a text's tokens that a neighbour has others for."""
@@ -54,40 +56,54 @@ class Answers:
 
 @torch.inference_mode()
 def answers(
-    model: nn.Module,
-    encoded: Encoded,
-    *,
-    alternatives: int = 0,
-    seed: int = 0,
-    told: Callable[[int], None] | None = None,
+    model: nn.Module, encoded: Encoded, *, alternatives: int = 0, seed: int = 0, told: Heard | None = None
 ) -> Answers:
     """One pass over records, each read from its beginning as far as the model can read at once."""
-    model.eval()
-    weight, bias = output_layer(model)
     size = len(encoded.ids)
     chance, mean, deviation = (torch.zeros(size, dtype=torch.float64) for _ in range(3))
     instead = torch.zeros(size, alternatives, dtype=torch.int32)
     random = torch.Generator().manual_seed(seed)
+    for own, target, logits in _predicted(model, encoded, told):
+        logs = logits.log_softmax(1)
+        shares = logs.exp()
+        chance[own] = logs.gather(1, target).squeeze(1).double()
+        if alternatives:
+            instead[own] = _drawn(shares.scatter(1, target, 0.0), alternatives, random)
+        shares.mul_(logs)
+        mean[own] = shares.sum(1).double()
+        square = shares.mul_(logs).sum(1).double()
+        deviation[own] = (square - mean[own].square()).clamp_min(1e-12).sqrt()
+    return Answers(chance.numpy(), mean.numpy(), deviation.numpy(), instead.numpy())
+
+
+@torch.inference_mode()
+def chances(model: nn.Module, encoded: Encoded, told: Heard | None = None) -> Floats:
+    """log p of every token alone, for texts that others are compared with."""
+    chance = torch.zeros(len(encoded.ids), dtype=torch.float64)
+    for own, target, logits in _predicted(model, encoded, told):
+        chance[own] = (logits.gather(1, target).squeeze(1) - logits.logsumexp(1)).double()
+    return np.asarray(chance.numpy())
+
+
+def _predicted(
+    model: nn.Module, encoded: Encoded, told: Heard | None
+) -> Iterator[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
+    """Places in the flat arrays, the tokens that stand there, and the model's logits for them; some at a time."""
+    model.eval()
+    weight, bias = output_layer(model)
     context = context_of(inner(model))
     most = max(SCORING_TOKENS, int(np.diff(encoded.starts).max(initial=1)))
     for rows in plan_batches(encoded, batch_tokens=most, max_tokens=context, shuffle=False, at_sentences=False):
         batch = tensors(make_batch(encoded, rows))
-        places = encoded.starts[rows[:, 0]] + rows[:, 1] + 1
-        at = torch.from_numpy(places)[:, None] + torch.arange(batch["targets"].shape[1])
-        real = (batch["targets"] >= 0).flatten().nonzero().squeeze(1)
+        places = torch.from_numpy(encoded.starts[rows[:, 0]] + rows[:, 1] + 1)
+        at = (places[:, None] + torch.arange(batch["targets"].shape[1])).flatten()
+        targets = batch["targets"].flatten()
         states = hidden_states(model, batch["input_ids"]).flatten(0, 1)
-        for some in torch.split(real, ROWS_AT_ONCE):
-            own, target = at.flatten()[some], batch["targets"].flatten()[some][:, None]
-            logs = torch.nn.functional.linear(states[some], weight, bias).float().log_softmax(1)
-            shares = logs.exp()
-            chance[own] = logs.gather(1, target).squeeze(1).double()
-            mean[own] = (shares * logs).sum(1).double()
-            deviation[own] = ((shares * logs.square()).sum(1).double() - mean[own].square()).clamp_min(1e-12).sqrt()
-            if alternatives:
-                instead[own] = _drawn(shares.scatter(1, target, 0.0), alternatives, random)
+        for some in torch.split((targets >= 0).nonzero().squeeze(1), ROWS_AT_ONCE):
+            logits = torch.nn.functional.linear(states[some], weight, bias).float()
+            yield at[some], targets[some][:, None], logits
         if told:
             told(len(rows))
-    return Answers(chance.numpy(), mean.numpy(), deviation.numpy(), instead.numpy())
 
 
 def signals(
@@ -98,7 +114,7 @@ def signals(
     wanted: Sequence[str] = SIGNALS,
     neighbours: int = 4,
     seed: int = 0,
-    told: Callable[[int], None] | None = None,
+    told: Heard | None = None,
 ) -> dict[str, Floats]:
     """Each signal for each of the texts; `reference` is left out where there is no such model."""
     near = neighbours if "neighbourhood" in wanted else 0
@@ -116,18 +132,16 @@ def signals(
         found["min-k++"] = _least((own.chance - own.mean) / np.maximum(own.deviation, 1e-6), texts.items)
     if "lowercase" in wanted:
         lower = texts.lowercase()
-        losses_lower = _means(answers(model, lower.encoded, told=told).chance, lower.items)
+        losses_lower = _means(chances(model, lower.encoded, told), lower.items)
         found["lowercase"] = -losses / np.minimum(losses_lower, -1e-9)
     if "reference" in wanted and reference is not None:
-        found["reference"] = losses - _means(answers(reference, texts.encoded, told=told).chance, texts.items)
+        found["reference"] = losses - _means(chances(reference, texts.encoded, told), texts.items)
     if near:
         found["neighbourhood"] = losses - _neighbour_losses(model, texts, own, seed, told)
     return found
 
 
-def _neighbour_losses(
-    model: nn.Module, texts: Texts, own: Answers, seed: int, told: Callable[[int], None] | None
-) -> Floats:
+def _neighbour_losses(model: nn.Module, texts: Texts, own: Answers, seed: int, told: Heard | None) -> Floats:
     """The mean loss over neighbours: texts with other tokens in some places, mostly where others would do as well."""
     random = np.random.default_rng(seed)
     ends = set((texts.encoded.starts[1:] - 1).tolist())  # ends of records stay
@@ -142,7 +156,7 @@ def _neighbour_losses(
                 places[np.argsort(-lots[places])[: max(1, round(REPLACED * len(places)))]] if len(places) else places
             )
             ids[chosen] = own.instead[chosen, number]
-        total += _means(answers(model, replace(texts.encoded, ids=ids), told=told).chance, texts.items)
+        total += _means(chances(model, replace(texts.encoded, ids=ids), told), texts.items)
     found: Floats = total / own.instead.shape[1]
     return found
 

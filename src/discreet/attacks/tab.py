@@ -21,7 +21,7 @@ from discreet.accounting.intervals import clopper_pearson
 from discreet.attacks.contract import ATTACKS, AttackOptions, Target, Told
 from discreet.attacks.decoding import by_length, likeliest
 from discreet.attacks.reading import AnyReader
-from discreet.attacks.signals import answers
+from discreet.attacks.signals import chances
 from discreet.attacks.texts import records_of
 from discreet.policy.contract import Policy
 from discreet.text.records import Record
@@ -156,7 +156,7 @@ def unusual_texts(
     if not records or not most:
         return []
     texts = records_of(encoder, policy, records)
-    chance = answers(model, texts.encoded).chance
+    chance = chances(model, texts.encoded)
     means = np.array([chance[item.tokens].mean() for item in texts.items])
     order = np.argsort(means)
     if any(record.author is not None for record in records):
