@@ -211,6 +211,19 @@ def gaussian(audited, world, seed):
     return 2 * world + np.random.default_rng([audited, seed]).normal()
 
 
+def test_copies_of_one_author_are_one_unit_where_authors_are_protected(in_or_out):
+    manifest, model, encoder = in_or_out
+    own = tuple(replace(canary, repetitions=7, author=f"author {n}") for n, canary in enumerate(manifest.canaries))
+    repeated = replace(manifest, canaries=own)
+    for unit, copies in (("author", 1), ("record", 7)):
+        plan = replace(PLAN.with_noise(6.0), unit=unit)
+        guarantee = DifferentialPrivacy(phases=(plan,), delta=DELTA).guarantee()
+        target = Target(model, encoder, GOLD, manifest=repeated, guarantee=guarantee)
+        bounds = audit(target).bounds
+        assert bounds[0].claimed == claimed(guarantee, copies=copies, world="in-or-out")
+        assert bounds[1].claimed == claimed(guarantee, copies=copies, world="fixed")  # exposure compares secrets
+
+
 def test_two_worlds_bound_a_gaussian_release_from_below():
     """Worlds N(0, 1) and N(2, 1): at delta 1e-5 epsilon is 10.0; 95 % bounds of 10 audits, at most 3 above (1e-3)."""
     above = []

@@ -28,12 +28,12 @@ import torch
 from pydantic import Field
 
 from discreet.accounting.audit_bounds import one_run
-from discreet.attacks.canaries import Canary, Filling, Manifest
+from discreet.attacks.canaries import Canary, Filling, Manifest, World
 from discreet.attacks.candidates import chosen
 from discreet.attacks.claims import Claim, claim_of
 from discreet.attacks.contract import ATTACKS, AttackOptions, Target, Told, silent
 from discreet.attacks.enumeration import Floats, log_probabilities
-from discreet.attacks.exposure import expose, is_marked
+from discreet.attacks.exposure import ExposureOptions, exposures_of, is_marked
 from discreet.attacks.reading import AnyReader, reader_of
 from discreet.text.tokenize import Encoder
 
@@ -116,23 +116,32 @@ def audit(target: Target, options: AuditOptions | None = None, told: Told = sile
         if canary.other is None or is_marked(target.policy, manifest, canary.other) == detected:
             groups.setdefault((detected, canary.repetitions), []).append(canary)  # else they are no neighbours
     flipped = manifest.world != "fixed"
+    exposed: dict[str, float] = {}
+    if options.exposure and any(manifest.planted()):
+        exposed = {one.id: one.exposure for one in exposures_of(target, ExposureOptions(), told).canaries}
     parts = len(groups) * (flipped + options.exposure)
     bounds: list[AuditBound] = []
     for (detected, copies), canaries in sorted(groups.items()):
-        claim = claim_of(target.guarantee, detected=detected, copies=copies, world=manifest.world)
         error = options.error / max(1, parts)
         if flipped:
+            claim = _claim(target, canaries, detected, copies, manifest.world)
             told("coins guessed", len(bounds), parts)
             bounds.append(_by_coins(target, manifest, canaries, detected, copies, claim, error))
-        planted = [canary for canary in canaries if canary.coin is not False]
-        if options.exposure and planted:
-            own = Manifest(manifest.template, tuple(planted), kind=manifest.kind)
-            found = expose(target.reader, target.encoder, own, target.policy, seed=target.seed, told=told)
-            epsilon = exposure_bound([one.exposure for one in found.canaries], claim.delta, error)
+        planted = [exposed[canary.id] for canary in canaries if canary.id in exposed]
+        if planted:
+            claim = _claim(target, canaries, detected, copies, "fixed")  # one secret or any other
+            epsilon = exposure_bound(planted, claim.delta, error)
             bounds.append(
                 AuditBound("exposure", detected, len(planted), copies, epsilon, claim.delta, claim.epsilon, error)
             )
     return Audit(tuple(bounds))
+
+
+def _claim(target: Target, canaries: Sequence[Canary], detected: bool, copies: int, world: World) -> Claim:
+    """What is promised; where authors are protected, all copies in one author's records are one unit."""
+    by_author = target.guarantee is not None and target.guarantee.unit == "author"
+    together = by_author and all(canary.author is not None for canary in canaries)
+    return claim_of(target.guarantee, detected=detected, copies=1 if together else copies, world=world)
 
 
 def _by_coins(

@@ -16,7 +16,7 @@ the engine, is wrong.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -54,6 +54,8 @@ class Target:
     """Where plots go; none are drawn without it."""
     seed: int = 0
     name: str = "model"
+    known: dict[Any, Any] = field(default_factory=dict, repr=False)
+    """What one attack has found out and another may use."""
 
     @cached_property
     def reader(self) -> AnyReader:

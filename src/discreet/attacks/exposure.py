@@ -164,6 +164,17 @@ def expose(
     return Exposures(manifest.template.size, tuple(found[canary.id] for canary in planted), seed)
 
 
+def exposures_of(target: Target, options: ExposureOptions, told: Told = silent) -> Exposures:
+    """The exposures of a target's canaries, measured once."""
+    assert target.manifest is not None
+    if options not in target.known:
+        target.known[options] = expose(
+            target.reader, target.encoder, target.manifest, target.policy, options, seed=target.seed, told=told
+        )
+    found: Exposures = target.known[options]
+    return found
+
+
 def _exposures(
     reader: AnyReader,
     encoder: Encoder,
@@ -238,7 +249,4 @@ class ExposureAttack:
     Options = ExposureOptions
 
     def run(self, target: Target, options: ExposureOptions, told: Told) -> Exposures:
-        assert target.manifest is not None
-        return expose(
-            target.reader, target.encoder, target.manifest, target.policy, options, seed=target.seed, told=told
-        )
+        return exposures_of(target, options, told)
