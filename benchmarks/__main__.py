@@ -18,6 +18,8 @@ BENCHMARKS = {
     "perturbation": None,
     "cluster": None,
     "engine": None,
+    "exposure": None,
+    "membership": None,
 }
 
 

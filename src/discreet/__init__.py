@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from discreet.attacks.attack import attack as attack
     from discreet.evaluate.perplexity import Evaluation as Evaluation
     from discreet.evaluate.perplexity import evaluate as evaluate
     from discreet.mechanisms.run import Run as Run
@@ -40,6 +41,7 @@ _HOMES = {
     "Record": "text.records",
     "Run": "mechanisms.run",
     "Secret": "text.records",
+    "attack": "attacks.attack",
     "imperfect": "policy.imperfect",
     "measure": "policy.measure",
     "named": "text.corpora.contract",
