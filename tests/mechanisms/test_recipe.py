@@ -1,10 +1,15 @@
 """Recipes: defaults, changes from the command line, and mistakes that name the nearest key."""
 
+from importlib.resources import files
+
 import pytest
 import yaml
 
+from discreet import recipes
 from discreet.errors import InputError, SettingError
+from discreet.mechanisms.contract import mechanism_of
 from discreet.mechanisms.recipe import make_recipe, read_recipe
+from discreet.recipes import recipe_path
 
 
 def test_short_forms_mean_the_long_ones():
@@ -73,3 +78,38 @@ def test_files_that_are_not_recipes_are_named(tmp_path):
     (tmp_path / "list.yaml").write_text("- 1\n")
     with pytest.raises(InputError, match="keys and values"):
         read_recipe(tmp_path / "list.yaml")
+
+
+def test_a_recipe_is_laid_over_the_one_it_extends(tmp_path):
+    base = {"data": "a.jsonl", "mechanism": {"name": "jft", "epsilon": 3}, "training": {"epochs": 7, "warmup": 0.1}}
+    (tmp_path / "base.yaml").write_text(yaml.safe_dump(base))
+    (tmp_path / "more.yaml").write_text("extends: base.yaml\nmechanism: {clip: 0.1}\ntraining: {epochs: 2}\n")
+    (tmp_path / "other.yaml").write_text("extends: more.yaml\nmechanism: {name: selective, noise: 2}\n")
+    more, other = read_recipe(tmp_path / "more.yaml"), read_recipe(tmp_path / "other.yaml", ["training.warmup=0"])
+    assert more.mechanism.model_dump() == {"name": "jft", "epsilon": 3, "clip": 0.1}
+    assert (more.training.epochs, more.training.warmup) == (2, 0.1)
+    assert other.mechanism.model_dump() == {"name": "selective", "noise": 2}  # nothing of another mechanism is kept
+    assert (other.training.epochs, other.training.warmup) == (2, 0.0)
+
+
+def test_a_recipe_cannot_extend_itself_or_what_is_not_there(tmp_path):
+    (tmp_path / "a.yaml").write_text("extends: b.yaml\n")
+    (tmp_path / "b.yaml").write_text("extends: a.yaml\n")
+    with pytest.raises(InputError, match="extends itself"):
+        read_recipe(tmp_path / "a.yaml")
+    (tmp_path / "c.yaml").write_text("extends: nowhere.yaml\n")
+    with pytest.raises(InputError, match=r"nowhere.yaml: there is no such recipe"):
+        read_recipe(tmp_path / "c.yaml")
+
+
+def shipped() -> list[str]:
+    return sorted(
+        entry.name.removesuffix(".yaml") for entry in files(recipes).iterdir() if entry.name.endswith(".yaml")
+    )
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_every_shipped_recipe_names_a_mechanism_and_its_settings(name):
+    recipe = read_recipe(recipe_path(name))
+    mechanism_of(recipe)
+    assert recipe.data is not None

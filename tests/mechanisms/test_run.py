@@ -1,5 +1,7 @@
 """Run folders: begun, resumed, refused, overwritten."""
 
+import json
+
 import pytest
 
 from discreet.errors import RunError
@@ -61,6 +63,14 @@ def test_an_epoch_that_is_trained_again_has_one_line(tmp_path):
     for row in ({"step": 4, "loss": 3}, {"step": 8, "loss": 2}, {"step": 8, "loss": 1}):
         run.add_metrics(row)
     assert run.metrics == [{"step": 4, "loss": 3}, {"step": 8, "loss": 1}]
+
+
+def test_points_of_the_curve_that_are_made_again_are_replaced(tmp_path):
+    run = Run(tmp_path)
+    for step in (2, 4, 6, 4):
+        run.add_to_curve({"step": step, "loss": 9.0 - step})
+    steps = [json.loads(line)["step"] for line in (tmp_path / "curve.jsonl").read_text().splitlines()]
+    assert steps == [2, 4]
 
 
 def test_what_is_no_run_or_not_finished_says_what_to_do(tmp_path):
