@@ -21,12 +21,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from discreet.attacks.canaries import Slot, Template
 from discreet.attacks.candidates import enumerated
 from discreet.attacks.enumeration import log_probabilities
 from discreet.attacks.reading import reader_of
 from discreet.models.language import load_model, new_model, score
 from discreet.policy.specs import policy
+from discreet.sanitize.canaries.template import Slot, Template
 from discreet.text.customersim import simulate
 from discreet.text.records import Record
 from discreet.text.tokenize import Encoder
@@ -52,7 +52,10 @@ def one_by_one(model: nn.Module, encoder: Encoder, template: Template, members: 
     for begin in range(0, len(members), BATCH):
         some = members[begin : begin + BATCH]
         fillings = [template.member(int(number)) for number in some]
-        rows = [encoder.encode(Record("", template.text(f)), template.spans(f) if marked else ()).ids for f in fillings]
+        rows = [
+            encoder.encode(Record("", template.fill(f).text), template.fill(f).secrets if marked else ()).ids
+            for f in fillings
+        ]
         ids = torch.full((len(rows), max(map(len, rows))), encoder.special.pad)
         for row, own in zip(ids, rows, strict=True):
             row[: len(own)] = torch.from_numpy(own)
@@ -76,7 +79,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    template = Template("My ID is {0}.", (Slot(tuple("0123456789"), options.digits),))
+    template = Template("My ID is {0}.", (Slot("options", tuple("0123456789"), options.digits),))
     print(
         f"{template.size:,} candidates; peer: {options.batches} random batches of {BATCH}, {options.threads} threads\n"
     )

@@ -5,16 +5,17 @@ import random
 
 import pytest
 
-from discreet.attacks.canaries import Canary, Manifest, Slot, Template
 from discreet.mechanisms.train import train
 from discreet.models.language import load_model
+from discreet.sanitize.canaries.manifest import Canary, Manifest, Place
+from discreet.sanitize.canaries.template import Slot, Template
 from discreet.text.corpus import Corpus
 from discreet.text.records import Record, Secret
 from discreet.text.tokenize import Encoder
 from discreet.text.vocabulary import load_tokenizer
 
 DIGITS = tuple("0123456789")
-DOOR = Template("The code of the door is {0}.", (Slot(DIGITS, 3),))
+DOOR = Template("The code of the door is {0}.", (Slot("digits", DIGITS, 3),))
 NAMES = ["Ada", "Ben", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hal", "Ida", "Jon", "Kim", "Leo"]
 THINGS = ["chair", "table", "lamp", "book", "clock", "phone", "radio", "spoon", "plate", "glass", "knife", "stool"]
 
@@ -31,7 +32,11 @@ def note(number: int) -> Record:
 def planted(canary: Canary, copy: int, template: Template = DOOR) -> Record:
     filling = canary.inserted or canary.secret
     return Record(
-        f"{canary.id}-{copy}", template.text(filling), author=canary.id, secrets=template.spans(filling), split="train"
+        f"{canary.id}-{copy}",
+        template.fill(filling).text,
+        author=canary.id,
+        secrets=template.fill(filling).secrets,
+        split="train",
     )
 
 
@@ -44,44 +49,11 @@ def door_manifest(number: int = 6, copies: int = 12) -> Manifest:
             DOOR.member(secret),
             inserted=DOOR.member(secret),
             repetitions=copies,
-            records=tuple(f"canary-{n}-{copy}" for copy in range(copies)),
+            places=tuple(Place(f"canary-{n}-{copy}", copy) for copy in range(copies)),
         )
         for n, secret in enumerate(secrets)
     )
     return Manifest(DOOR, canaries)
-
-
-def manifest_json(manifest: Manifest) -> dict[str, object]:
-    """As `discreet canaries` writes it."""
-    return {
-        "version": 1,
-        "template": manifest.template.pattern,
-        "slots": [
-            {"name": "digits", "options": list(slot.options), "count": slot.count, "separator": slot.separator}
-            for slot in manifest.template.slots
-        ],
-        "size": manifest.template.size,
-        "kind": manifest.kind,
-        "world": manifest.world,
-        "mask": manifest.mask,
-        "split": "train",
-        "placement": "even",
-        "seed": 1,
-        "records": 100,
-        "canaries": [
-            {
-                "id": canary.id,
-                "secret": list(canary.secret),
-                "other": canary.other and list(canary.other),
-                "coin": canary.coin,
-                "inserted": canary.inserted and list(canary.inserted),
-                "repetitions": canary.repetitions,
-                "author": canary.author,
-                "places": [{"id": record, "position": n} for n, record in enumerate(canary.records)],
-            }
-            for canary in manifest.canaries
-        ],
-    }
 
 
 @pytest.fixture(scope="session")
@@ -100,7 +72,7 @@ def corpus(manifest) -> Corpus:
 @pytest.fixture(scope="session")
 def manifest_file(manifest, tmp_path_factory):
     path = tmp_path_factory.mktemp("canaries") / "canaries.json"
-    path.write_text(json.dumps(manifest_json(manifest)), encoding="utf-8")
+    path.write_text(json.dumps(manifest.to_json()), encoding="utf-8")
     return path
 
 

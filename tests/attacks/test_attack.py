@@ -8,12 +8,12 @@ import pytest
 from discreet.accounting.dp import DifferentialPrivacy
 from discreet.accounting.guarantee import Guarantee
 from discreet.attacks.attack import attack, open_target
-from discreet.attacks.canaries import read_manifest
 from discreet.attacks.engine_audit import PLAN
 from discreet.errors import InputError, RunError, SettingError
 from discreet.files import read_json
 from discreet.models.language import new_model
 from discreet.models.pretrained import rows_of
+from discreet.sanitize.canaries.manifest import Manifest
 
 QUICK: dict[str, dict[str, Any]] = {
     "membership": {"records": 30, "resamples": 20, "neighbours": 2, "groups": 50, "signals": ["loss", "reference"]},
@@ -45,7 +45,7 @@ def test_all_attacks_whose_needs_are_met_are_made_and_written(leaky, corpus, man
     assert written["guarantee"]["lower_bound"] > 0
     assert (tmp_path / "roc.svg").is_file()
     assert heard
-    secrets = {canary.secret[0] for canary in read_manifest(manifest_file).canaries}
+    secrets = {canary.secret[0] for canary in Manifest.read(manifest_file).canaries}
     text = json.dumps(written["findings"]["tab"]) + json.dumps(written["findings"]["extraction"])
     assert not any(f'"{secret}"' in text for secret in secrets)
 
@@ -90,7 +90,7 @@ def test_a_manifest_beside_the_data_is_found(tmp_path, monkeypatch, leaky, manif
     )
     monkeypatch.setattr(type(leaky), "recipe", property(lambda self: recipe))
     target = open_target(leaky.path)
-    assert target.manifest == read_manifest(manifest_file)
+    assert target.manifest == Manifest.read(manifest_file)
     assert target.corpus is not None
 
 

@@ -14,7 +14,6 @@ from discreet.accounting.none import NoGuarantee
 from discreet.accounting.samplers import profile_of
 from discreet.accounting.selective import SelectivePrivacy
 from discreet.attacks.audit import AuditOptions, audit, coin_bound, coin_scores, exposure_bound
-from discreet.attacks.canaries import Canary, Manifest
 from discreet.attacks.claims import claim_of
 from discreet.attacks.contract import Target
 from discreet.attacks.reading import reader_of
@@ -24,6 +23,7 @@ from discreet.errors import SettingError
 from discreet.mechanisms.train import train
 from discreet.models.language import load_model, new_model
 from discreet.policy.specs import policy
+from discreet.sanitize.canaries.manifest import Canary, Manifest, Place
 from discreet.text.corpus import Corpus
 from discreet.text.tokenize import Encoder
 from discreet.text.vocabulary import load_tokenizer
@@ -46,7 +46,7 @@ def flipped(world: str, number: int = 60, copies: int = 1) -> Manifest:
     for n in range(number):
         secret, other, coin = DOOR.member(members[2 * n]), DOOR.member(members[2 * n + 1]), draw.random() < 0.5
         inserted = secret if coin else {"secret-or-other": other, "secret-or-mask": ("<MASK>",)}.get(world)
-        records = tuple(f"canary-{n}-{c}" for c in range(copies)) if inserted else ()
+        places = tuple(Place(f"canary-{n}-{c}", c) for c in range(copies)) if inserted else ()
         canaries.append(
             Canary(
                 f"canary-{n}",
@@ -56,7 +56,7 @@ def flipped(world: str, number: int = 60, copies: int = 1) -> Manifest:
                 inserted,
                 copies,
                 None,
-                records,
+                places,
             )
         )
     return Manifest(DOOR, tuple(canaries), world)  # type: ignore[arg-type]
@@ -64,7 +64,7 @@ def flipped(world: str, number: int = 60, copies: int = 1) -> Manifest:
 
 def learned(manifest: Manifest, folder):
     """A model that has read the planted canaries many times."""
-    records = [planted(c, n) for c in manifest.canaries for n in range(len(c.records))]
+    records = [planted(c, n) for c in manifest.canaries for n in range(len(c.places))]
     run = train(
         Corpus({"train": [*(note(n) for n in range(20)), *records]}, "audited"),
         "gold",

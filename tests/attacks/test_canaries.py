@@ -7,16 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.attacks.canaries import Slot, Template, manifest_of, read_manifest
 from discreet.errors import InputError, SettingError
-from tests.attacks.conftest import DIGITS, DOOR, manifest_json
+from discreet.sanitize.canaries.manifest import Manifest
+from discreet.sanitize.canaries.template import Slot, Template
+from tests.attacks.conftest import DIGITS, DOOR
 
 WORDS = ("red", "green", "blue", "white")
 SHAPES = [
     DOOR,
-    Template("Tell {0} that {1} was here", (Slot(WORDS, 2, " "), Slot(DIGITS, 3))),
-    Template("{0}", (Slot(("ab", "cd", "ef"), 4),)),
-    Template("{{braces}} {0}.", (Slot(DIGITS, 2, "-"),)),
+    Template("Tell {0} that {1} was here", (Slot("words", WORDS, 2, " "), Slot("digits", DIGITS, 3))),
+    Template("{0}", (Slot("options", ("ab", "cd", "ef"), 4),)),
+    Template("{{braces}} {0}.", (Slot("digits", DIGITS, 2, "-"),)),
 ]
 
 
@@ -26,8 +27,8 @@ def test_members_are_numbered_and_found_again(template, number):
     number %= template.size
     filling = template.member(number)
     assert template.index(filling) == number
-    text = template.text(filling)
-    assert tuple(text[span.start : span.end] for span in template.spans(filling)) == filling
+    text = template.fill(filling).text
+    assert tuple(text[span.start : span.end] for span in template.fill(filling).secrets) == filling
 
 
 def test_the_last_draw_counts_fastest():
@@ -35,7 +36,7 @@ def test_the_last_draw_counts_fastest():
     assert DOOR.member(341) == ("341",)
     assert SHAPES[1].member(1) == ("red red", "001")
     assert SHAPES[3].literals == ("{braces} ", ".")
-    assert SHAPES[3].text(("1-2",)) == "{braces} 1-2."
+    assert SHAPES[3].fill(("1-2",)).text == "{braces} 1-2."
 
 
 def test_drawn_members_are_distinct_and_none_of_those_left_out():
@@ -43,20 +44,20 @@ def test_drawn_members_are_distinct_and_none_of_those_left_out():
     drawn = DOOR.draw(100, seed=1, without=without)
     assert {DOOR.index(filling) for filling in drawn} == set(range(900, 1000))
     assert DOOR.draw(5, seed=2) == DOOR.draw(5, seed=2) != DOOR.draw(5, seed=3)
-    with pytest.raises(SettingError, match="cannot be drawn"):
+    with pytest.raises(SettingError, match="too few"):
         DOOR.draw(101, seed=1, without=without)
 
 
 def test_a_manifest_is_read_as_it_was_written(manifest, manifest_file):
-    assert read_manifest(manifest_file) == manifest
+    assert Manifest.read(manifest_file) == manifest
     assert manifest.record_ids() >= {"canary-0-0", "canary-5-11"}
 
 
 def test_only_canaries_whose_own_secret_is_in_the_corpus_are_planted(manifest):
-    value: Any = manifest_json(manifest) | {"world": "secret-or-other"}
+    value: Any = manifest.to_json() | {"world": "secret-or-other"}
     for number, canary in enumerate(value["canaries"]):
         canary |= {"coin": number % 2 == 0, "other": ["000"]}
-    assert [canary.id for canary in manifest_of(value).planted()] == ["canary-0", "canary-2", "canary-4"]
+    assert [canary.id for canary in Manifest.from_json(value).planted()] == ["canary-0", "canary-2", "canary-4"]
 
 
 @pytest.mark.parametrize(
@@ -65,16 +66,16 @@ def test_only_canaries_whose_own_secret_is_in_the_corpus_are_planted(manifest):
 )
 def test_what_is_no_manifest_is_refused_in_one_sentence(tmp_path, manifest, change):
     path = tmp_path / "canaries.json"
-    path.write_text(json.dumps(manifest_json(manifest) | change), encoding="utf-8")
+    path.write_text(json.dumps(manifest.to_json() | change), encoding="utf-8")
     with pytest.raises(InputError) as caught:
-        read_manifest(path)
+        Manifest.read(path)
     assert "\n" not in str(caught.value)
     assert not any(canary.secret[0] in str(caught.value) for canary in manifest.canaries)
 
 
 def test_a_missing_manifest_and_a_secret_outside_its_space_say_so(tmp_path):
     with pytest.raises(InputError, match="no such manifest"):
-        read_manifest(tmp_path / "none.json")
+        Manifest.read(tmp_path / "none.json")
     for bad in (("12",), ("12x",), ("1234",)):
-        with pytest.raises(InputError, match="randomness space"):
+        with pytest.raises(SettingError, match="no filling"):
             DOOR.index(bad)

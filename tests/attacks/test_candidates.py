@@ -8,11 +8,11 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from discreet.attacks import candidates
-from discreet.attacks.canaries import Slot, Template
 from discreet.attacks.candidates import all_segmentations, chosen, enumerated
 from discreet.attacks.merges import packed, product_ids
 from discreet.errors import SettingError
 from discreet.policy.specs import policy
+from discreet.sanitize.canaries.template import Slot, Template
 from discreet.text.pieces import PieceTokenizer
 from discreet.text.records import Record
 from discreet.text.tokenize import Encoder
@@ -22,9 +22,9 @@ from tests.attacks.conftest import DIGITS, DOOR
 NUMBERS = [f"call {n * 7919 % 1000003} or {n * n % 9973}-{n % 97:02d}." for n in range(400)]
 TEMPLATES = [
     DOOR,
-    Template("Call {0}-{1} now", (Slot(DIGITS, 2), Slot(("7", "8", "9"), 2))),
-    Template("{0}", (Slot(DIGITS, 3),)),
-    Template("say {0} again.", (Slot(("red", "green", "blueish"), 2, " "),)),
+    Template("Call {0}-{1} now", (Slot("digits", DIGITS, 2), Slot("options", ("7", "8", "9"), 2))),
+    Template("{0}", (Slot("digits", DIGITS, 3),)),
+    Template("say {0} again.", (Slot("options", ("red", "green", "blueish"), 2, " "),)),
 ]
 
 
@@ -73,8 +73,8 @@ def test_rows_are_the_tokens_of_the_encoder(encoder, template, marked):
     fillings = [template.member(int(number)) for number in numbers]
     some = chosen(encoder, template, fillings, marked=marked)
     for at, (number, filling) in enumerate(zip(numbers, fillings, strict=True)):
-        spans = template.spans(filling) if marked else ()
-        ids = encoder.encode(Record("", template.text(filling)), spans).ids[:-1].tolist()
+        spans = template.fill(filling).secrets if marked else ()
+        ids = encoder.encode(Record("", template.fill(filling).text), spans).ids[:-1].tolist()
         for part, row in ((members, number), (some, at)):
             own = part.rows[row]
             assert [*part.start, *own[own >= 0], *part.suffix] == ids
@@ -127,7 +127,7 @@ def test_gaps_are_closed():
 
 def test_every_way_to_write_a_text_is_listed_once():
     encoder = Encoder(TOKENIZER)
-    members = enumerated(encoder, Template("n {0}", (Slot(DIGITS, 3),)), marked=True)
+    members = enumerated(encoder, Template("n {0}", (Slot("digits", DIGITS, 3),)), marked=True)
     rows, owners = all_segmentations(encoder, members.rows[120:130])
     written = {(int(owner), tuple(row[row >= 0].tolist())) for owner, row in zip(owners, rows, strict=True)}
     assert len(written) == len(rows)

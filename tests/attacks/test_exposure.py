@@ -8,11 +8,12 @@ import pytest
 import torch
 
 from discreet.attacks import exposure, ranking
-from discreet.attacks.canaries import Canary, Manifest, Slot, Template
 from discreet.attacks.exposure import ExposureOptions, expose
 from discreet.errors import InputError, SettingError
 from discreet.models.language import new_model, score
 from discreet.policy.specs import policy
+from discreet.sanitize.canaries.manifest import Canary, Manifest
+from discreet.sanitize.canaries.template import Slot, Template
 from discreet.text.records import Record
 from discreet.text.tokenize import Encoder
 from tests.attacks.conftest import DIGITS, DOOR
@@ -34,8 +35,8 @@ def by_hand(model, encoder, template, marked):
     secrets, sentences = [], []
     for number in range(template.size):
         filling = template.member(number)
-        record = Record("", template.text(filling))
-        tokens = encoder.encode(record, template.spans(filling))
+        record = Record("", template.fill(filling).text)
+        tokens = encoder.encode(record, template.fill(filling).secrets)
         cut = tokens if marked else encoder.encode(record, ())
         ids = torch.from_numpy(cut.ids[None].astype(np.int64))
         chances = -score(model, ids[:, :-1], ids[:, 1:]).loss[0].double().numpy()
@@ -93,7 +94,7 @@ def test_a_model_that_tells_nothing_apart_exposes_nothing(encoder, manifest):
     with torch.no_grad():
         model.output.weight.zero_()
         model.output.bias.zero_()
-    short = Template("{0}", (Slot(tuple("ab"), 6),))
+    short = Template("{0}", (Slot("options", tuple("ab"), 6),))
     found = expose(model, encoder, Manifest(short, (Canary("c", ("abbaab",)),)), "gold")
     assert found.maximum < 3  # only texts of more tokens rank behind
 
@@ -142,7 +143,7 @@ def test_estimates_agree_with_the_exact_rank(leaky_model, encoder, manifest):
 def test_word_canaries_are_estimated(leaky_model, encoder):
     """Five random words: far too many to enumerate."""
     words = tuple(f"{a}{b}" for a in ("ba", "ke", "li", "mo", "su", "ta", "ro") for b in ("n", "r", "s", "lo", "mi"))
-    template = Template("{0}", (Slot(words, 5, " "),))
+    template = Template("{0}", (Slot("words", words, 5, " "),))
     assert template.size == 35**5
     manifest = Manifest(template, tuple(Canary(f"c{n}", template.member(n * 999_983)) for n in range(4)))
     found = expose(leaky_model, encoder, manifest, "gold", ExposureOptions(samples=600))
@@ -159,7 +160,7 @@ def test_a_manifest_without_planted_canaries_is_refused(leaky_model, encoder):
 
 
 def test_nothing_of_a_secret_is_told(leaky_model, encoder):
-    template = Template("The code of the door is {0}.", (Slot(DIGITS, 4),))
+    template = Template("The code of the door is {0}.", (Slot("digits", DIGITS, 4),))
     manifest = Manifest(template, (Canary("c", ("7391",)),))
     found = expose(leaky_model, encoder, manifest, "gold")
     assert "7391" not in json.dumps(found.to_json()) + " ".join(found.lines())

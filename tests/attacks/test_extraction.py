@@ -22,7 +22,7 @@ def doors(manifest):
     own = [planted(canary, 0) for canary in manifest.canaries]
     fresh = manifest.template.draw(6, seed=9, without=[canary.secret for canary in manifest.canaries])
     others = [
-        Record(f"o{n}", manifest.template.text(filling), secrets=manifest.template.spans(filling))
+        Record(f"o{n}", manifest.template.fill(filling).text, secrets=manifest.template.fill(filling).secrets)
         for n, filling in enumerate(fresh)
     ]
     return Corpus({"train": own, "test": others})

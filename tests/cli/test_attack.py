@@ -14,7 +14,7 @@ from discreet.errors import RefusedError, SettingError
 from discreet.files import read_json
 from discreet.mechanisms.recipe import make_recipe
 from discreet.mechanisms.train import train_recipe
-from tests.attacks.conftest import door_manifest, manifest_json, note, planted
+from tests.attacks.conftest import door_manifest, note, planted
 
 RECIPE = {
     "policy": "gold",
@@ -40,7 +40,7 @@ def folder(tmp_path_factory):
         for record, split in rows:
             secrets = [{"start": s.start, "end": s.end, "kind": s.kind} for s in record.secrets or ()]
             out.write(json.dumps({"id": record.id, "text": record.text, "split": split, "secrets": secrets}) + "\n")
-    (folder / "canaries.json").write_text(json.dumps(manifest_json(manifest)))
+    (folder / "canaries.json").write_text(json.dumps(manifest.to_json()))
     train_recipe(make_recipe({**RECIPE, "data": str(folder / "mail.jsonl")}), folder / "runs" / "a", progress=False)
     return folder
 

@@ -18,7 +18,6 @@ from torch import nn
 
 from discreet.accounting.guarantee import Guarantee
 from discreet.attacks.audit import Audit
-from discreet.attacks.canaries import Manifest, read_manifest
 from discreet.attacks.contract import ATTACKS, Finding, Refuting, Target, Told, options_of, silent
 from discreet.errors import InputError, SettingError
 from discreet.files import read_json, sha256_file, write_json
@@ -29,6 +28,7 @@ from discreet.models.language import load_model
 from discreet.models.pretrained import load_causal, rows_of
 from discreet.policy.contract import Policy
 from discreet.policy.specs import policy as make_policy
+from discreet.sanitize.canaries.manifest import Manifest
 from discreet.text.corpus import Corpus, divide
 from discreet.text.reading import read
 from discreet.text.tokenize import Encoder
@@ -175,12 +175,12 @@ def _corpus(data: Corpus | str | Path | None, recipe: Recipe | None) -> Corpus |
 
 def _manifest(path: str | Path | None, recipe: Recipe | None) -> Manifest | None:
     if path is not None:
-        return read_manifest(Path(path))
+        return Manifest.read(Path(path))
     if recipe is None or recipe.data is None:
         return None
     data = Path(recipe.data.path)
     beside = (data if data.is_dir() else data.parent) / "canaries.json"
-    return read_manifest(beside) if beside.is_file() else None
+    return Manifest.read(beside) if beside.is_file() else None
 
 
 def _reference(reference: nn.Module | str | Path | None, model: nn.Module) -> nn.Module | None:

@@ -28,13 +28,14 @@ import torch
 from pydantic import Field
 
 from discreet.accounting.audit_bounds import one_run
-from discreet.attacks.canaries import Canary, Filling, Manifest, World
 from discreet.attacks.candidates import chosen
 from discreet.attacks.claims import Claim, claim_of
 from discreet.attacks.contract import ATTACKS, AttackOptions, Target, Told, silent
 from discreet.attacks.enumeration import Floats, log_probabilities
 from discreet.attacks.exposure import ExposureOptions, exposures_of, is_marked
 from discreet.attacks.reading import AnyReader, reader_of
+from discreet.sanitize.canaries.manifest import Canary, Manifest, World
+from discreet.sanitize.canaries.template import Filling
 from discreet.text.tokenize import Encoder
 
 SHARES = (0.1, 1 / 3, 1.0)

@@ -18,9 +18,9 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.canaries import Filling, Part, Template
 from discreet.attacks.merges import NOTHING, Ids, packed, product_ids
 from discreet.errors import SettingError
+from discreet.sanitize.canaries.template import Filling, Part, Template
 from discreet.text.pieces import PieceTokenizer
 from discreet.text.tokenize import Encoder
 
@@ -83,7 +83,7 @@ def chosen(encoder: Encoder, template: Template, fillings: Sequence[Filling], *,
                 columns.append(np.broadcast_to(between[slot], (count, len(between[slot]))))
         return Candidates(_begun(encoder, before), packed(np.concatenate(columns, 1)), after)
     others = template.draw(min(OTHERS, template.size // 2), seed=0)
-    texts = [template.text(filling) for filling in (*fillings, *others)]
+    texts = [template.fill(filling).text for filling in (*fillings, *others)]
     whole = _divided(encoder, _padded(pieces.ids(texts, [(True, True)] * len(texts))))
     return Candidates(whole.start, packed(whole.rows[:count]), whole.suffix)
 

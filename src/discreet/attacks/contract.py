@@ -25,12 +25,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from torch import nn
 
 from discreet.accounting.guarantee import Guarantee
-from discreet.attacks.canaries import Manifest
 from discreet.attacks.reading import AnyReader, reader_of
 from discreet.errors import SettingError
 from discreet.mechanisms.recipe import first_problem
 from discreet.policy.contract import Policy
 from discreet.registry import Registry
+from discreet.sanitize.canaries.manifest import Manifest
 from discreet.text.corpus import Corpus
 from discreet.text.tokenize import Encoder
 

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from pydantic import Field
 from torch import nn
 
-from discreet.attacks.canaries import Canary, Filling, Manifest
 from discreet.attacks.candidates import MOST_MEMBERS, chosen, enumerated
 from discreet.attacks.contract import ATTACKS, AttackOptions, Target, Told, silent
 from discreet.attacks.estimates import DOUBTFUL, Sampled, exposure_of_rank, fit_tail, rank_among, sampled
@@ -35,6 +34,8 @@ from discreet.attacks.reading import AnyReader, reader_of
 from discreet.errors import InputError
 from discreet.policy.contract import Policy
 from discreet.policy.specs import policy as make_policy
+from discreet.sanitize.canaries.manifest import Canary, Manifest
+from discreet.sanitize.canaries.template import Filling
 from discreet.text.records import Record
 from discreet.text.tokenize import Encoder
 
@@ -232,8 +233,8 @@ def is_marked(policy: Policy, manifest: Manifest, filling: Filling) -> bool:
 
     One that is found with more around it, or in part, counts as missed: its text is not cut at the secret's edges.
     """
-    spans = manifest.template.spans(filling, manifest.kind)
-    seen = policy.secrets(Record("canary", manifest.template.text(filling), secrets=spans))
+    text, spans = manifest.template.fill(filling)
+    seen = policy.secrets(Record("canary", text, secrets=spans))
     return {span[:2] for span in spans} <= {secret[:2] for secret in seen}
 
 

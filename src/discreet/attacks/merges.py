@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.canaries import Part
+from discreet.sanitize.canaries.template import Part
 from discreet.text.pieces import PieceTokenizer
 
 Ids = NDArray[np.int32]

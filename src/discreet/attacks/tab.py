@@ -143,8 +143,8 @@ def planted_texts(target: Target) -> list[Tokens]:
         return []
     found = []
     for canary in manifest.planted():
-        spans = manifest.template.spans(canary.secret, manifest.kind)
-        record = Record(canary.id, manifest.template.text(canary.secret), secrets=spans)
+        spans = manifest.template.fill(canary.secret).secrets
+        record = Record(canary.id, manifest.template.fill(canary.secret).text, secrets=spans)
         found.append(target.encoder.encode(record, target.policy.secrets(record)))
     return found
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -12,6 +12,9 @@ from discreet.cli.options import DataFile, Encoding, FileFormat, IdField, Json, 
 from discreet.errors import SettingError
 from discreet.text.corpus import Stream
 from discreet.text.records import Record
+
+if TYPE_CHECKING:
+    from discreet.sanitize.canaries.manifest import World
 
 
 @app.command()
@@ -67,7 +70,7 @@ def canaries(
         made,
         number,
         _numbers(repetitions),
-        world,
+        cast("World", world),  # checked by the plan, with the nearest name
         placement,
         per_author or authors is not None,
         authors,

@@ -22,7 +22,7 @@ from itertools import cycle
 
 from discreet.errors import RefusedError, SettingError
 from discreet.registry import nearest
-from discreet.sanitize.canaries.manifest import WORLDS, Canary, Manifest, Place
+from discreet.sanitize.canaries.manifest import WORLDS, Canary, Manifest, Place, World
 from discreet.sanitize.canaries.template import Filling, Template
 from discreet.text.corpus import split_of
 from discreet.text.records import Record, Secret
@@ -37,7 +37,7 @@ class Insertion:
     template: Template
     number: int = 1
     repetitions: tuple[int, ...] = (1,)
-    world: str = "fixed"
+    world: World = "fixed"
     placement: str = "even"
     """`even`: as far from each other as can be, copies of one canary spread over the corpus; or at `random` places."""
     per_author: bool = False
@@ -105,7 +105,7 @@ class Canaries:
             for c in self.canaries
         )
         return Manifest(
-            plan.template, plan.world, plan.mask, plan.split, plan.placement, plan.seed, self._total, placed
+            plan.template, placed, plan.world, plan.mask, plan.split, plan.placement, plan.seed, self._total
         )
 
     def _put(self, canary: Canary, copy: int) -> Record:

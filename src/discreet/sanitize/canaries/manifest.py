@@ -17,16 +17,17 @@ A manifest names the canaries in clear. They are nobody's secrets, but whoever t
 person, that knows the coins makes an audit worthless.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
-from discreet.errors import InputError
+from discreet.errors import InputError, SettingError
 from discreet.files import read_json, write_json
 from discreet.sanitize.canaries.template import Filling, Slot, Template
 
-WORLDS = ("fixed", "secret-or-other", "secret-or-mask", "in-or-out")
+World = Literal["fixed", "secret-or-other", "secret-or-mask", "in-or-out"]
+WORLDS: tuple[World, ...] = get_args(World)
 
 
 class Place(NamedTuple):
@@ -42,13 +43,13 @@ class Canary:
 
     id: str
     secret: Filling
-    other: Filling | None
-    coin: bool | None
-    inserted: Filling | None
+    other: Filling | None = None
+    coin: bool | None = None
+    inserted: Filling | None = None
     """What was put in: the secret, the other, masks, or (None) nothing."""
-    repetitions: int
-    author: str | None
-    places: tuple[Place, ...]
+    repetitions: int = 1
+    author: str | None = None
+    places: tuple[Place, ...] = ()
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -73,14 +74,22 @@ class Manifest:
     """All that was put into a corpus."""
 
     template: Template
-    world: str
-    mask: str
-    split: str
-    placement: str
-    seed: int
-    records: int
-    """How many records the corpus has with them."""
     canaries: tuple[Canary, ...]
+    world: World = "fixed"
+    mask: str = "<MASK>"
+    split: str = "train"
+    placement: str = "even"
+    seed: int = 0
+    records: int = 0
+    """How many records the corpus has with them."""
+
+    def planted(self) -> Iterator[Canary]:
+        """Those whose own secret is in the corpus."""
+        return (canary for canary in self.canaries if canary.coin is not False)
+
+    def record_ids(self) -> frozenset[str]:
+        """The ids of all records that hold a canary."""
+        return frozenset(record for canary in self.canaries for record in canary.ids)
 
     def to_json(self) -> dict[str, Any]:
         names = ("world", "mask", "split", "placement", "seed", "records")
@@ -101,15 +110,17 @@ class Manifest:
             return cls.from_json(read_json(path))
         except FileNotFoundError:
             raise InputError(f"{path}: there is no such manifest; `discreet canaries` writes one.") from None
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (SettingError, ValueError, KeyError, TypeError, AttributeError):
             raise InputError(f"{path}: this is no manifest of canaries, or a broken one; make it anew.") from None
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Manifest":
-        if value["version"] != 1:
-            raise ValueError
+        if value["version"] != 1 or value["world"] not in WORLDS:
+            raise ValueError("another version or world")
         slots = tuple(Slot(s["name"], tuple(s["options"]), s["count"], s["separator"]) for s in value["slots"])
         template = Template(value["template"], slots, value["kind"])
+        if template.size != value["size"]:
+            raise ValueError("the size of the space is another")
         settings = {name: value[name] for name in ("world", "mask", "split", "placement", "seed", "records")}
         return cls(template, canaries=tuple(_canary(one) for one in value["canaries"]), **settings)
 

@@ -37,6 +37,8 @@ ALPHABETS = {
 KIND = "CANARY"
 Filling = tuple[str, ...]
 """What stands in the slots of a template, one text a slot."""
+Part = str | tuple[str, ...]
+"""A stretch of a template: text that is always there, or the options that one draw chooses from."""
 _BRACES = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 _NUMBERED = re.compile(r"\{\{|\}\}|\{(\d+)\}")
 
@@ -104,13 +106,15 @@ class Slot:
 class Template:
     """The text of canaries, `{0}`, `{1}`, … where the slots are."""
 
-    text: str
+    pattern: str
     slots: tuple[Slot, ...]
     kind: str = KIND
 
     def __post_init__(self) -> None:
         if not self.slots:
             raise SettingError("A canary's template needs a slot for its random part, as in 'My ID is {digits:6}.'.")
+        if [piece for piece in self._pieces if isinstance(piece, int)] != list(range(len(self.slots))):
+            raise SettingError("A canary's template has its slots {0}, {1}, … in order, each once.")
 
     @cached_property
     def size(self) -> int:
@@ -127,20 +131,37 @@ class Template:
         """The fixed texts and the numbers of the slots, in order."""
         pieces: list[str | int] = [""]
         after = 0
-        for match in _NUMBERED.finditer(self.text):
-            pieces[-1] = f"{pieces[-1]}{self.text[after : match.start()]}"
+        for match in _NUMBERED.finditer(self.pattern):
+            pieces[-1] = f"{pieces[-1]}{self.pattern[after : match.start()]}"
             if match[1] is None:
                 pieces[-1] = f"{pieces[-1]}{match[0][0]}"
             else:
                 pieces += [int(match[1]), ""]
             after = match.end()
-        pieces[-1] = f"{pieces[-1]}{self.text[after:]}"
+        pieces[-1] = f"{pieces[-1]}{self.pattern[after:]}"
         return pieces
 
     @property
     def prefix(self) -> str:
         """What stands before the first slot."""
         return str(self._pieces[0])
+
+    @property
+    def literals(self) -> tuple[str, ...]:
+        """The text before the first slot, between slots, and after the last."""
+        return tuple(piece for piece in self._pieces if isinstance(piece, str))
+
+    def parts(self) -> list[list[Part]]:
+        """Literal, slot, literal, slot, ..., literal; each as the stretches it is made of."""
+        found: list[list[Part]] = []
+        for literal, slot in zip(self.literals, self.slots, strict=False):
+            found.append([literal] if literal else [])
+            draws: list[Part] = []
+            for number in range(slot.count):
+                draws += [slot.separator] if number and slot.separator else []
+                draws.append(slot.options)
+            found.append(draws)
+        return [*found, [self.literals[-1]] if self.literals[-1] else []]
 
     def fill(self, filling: Sequence[str]) -> Filled:
         """The text with its slots filled (by a member, or by masks), and where they are."""
@@ -175,27 +196,30 @@ class Template:
         """All fillings in order, or those from number `start` up to `stop`."""
         return (self.member(index) for index in range(start, self.size if stop is None else min(stop, self.size)))
 
-    def draw(self, count: int, seed: int) -> list[Filling]:
-        """So many different fillings, each equally likely; the same for the same seed."""
-        if count > self.size:
-            raise SettingError(f"The canary's space has {self.size} members, fewer than the {count} asked for.")
+    def draw(self, count: int, seed: int, without: Sequence[Filling] = ()) -> list[Filling]:
+        """So many different fillings, each equally likely, none of those given; the same for the same seed."""
+        left_out = {self.index(filling) for filling in without}
+        if count > self.size - len(left_out):
+            raise SettingError(f"The canary's space has {self.size} members, too few for the {count} asked for.")
         chooser = random.Random(f"canaries-{seed}")
-        return [self.member(index) for index in _distinct(chooser, self.size, count)]
+        return [self.member(index) for index in _distinct(chooser, self.size, count, left_out)]
 
     def to_json(self) -> dict[str, Any]:
         slots = [
             {"name": s.name, "options": list(s.options), "count": s.count, "separator": s.separator} for s in self.slots
         ]
-        return {"template": self.text, "slots": slots, "size": self.size, "kind": self.kind}
+        return {"template": self.pattern, "slots": slots, "size": self.size, "kind": self.kind}
 
 
-def _distinct(chooser: random.Random, size: int, count: int) -> list[int]:
+def _distinct(chooser: random.Random, size: int, count: int, left_out: set[int]) -> list[int]:
     """Different numbers below `size`, which may be too large for `random.sample`."""
-    if size <= 4 * count:
-        return chooser.sample(range(size), count)
+    if size <= 4 * (count + len(left_out)):
+        return chooser.sample([number for number in range(size) if number not in left_out], count)
     found: dict[int, None] = {}
     while len(found) < count:
-        found[chooser.randrange(size)] = None
+        number = chooser.randrange(size)
+        if number not in left_out:
+            found[number] = None
     return list(found)
 
 
