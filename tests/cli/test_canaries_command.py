@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-import discreet.cli.canaries  # noqa: F401 (registers its command)
-from discreet.cli import app
+from discreet.cli import app, load_commands
 from discreet.errors import SettingError
 from discreet.sanitize.canaries.manifest import Manifest
 from discreet.text.reading import open_records
@@ -22,6 +21,7 @@ def mail(tmp_path: Path) -> Path:
 
 
 def run(*words: object) -> Result:
+    load_commands()
     return CliRunner().invoke(app, [str(word) for word in words])
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-import discreet.cli.dedup  # noqa: F401 (registers its command)
-from discreet.cli import app
+from discreet.cli import app, load_commands
 from discreet.errors import SettingError
 
 TEXTS = ["Hi Ann. Your code is 4711.", "Hi Bob. Your code is 4711.", "hi  ann. Your code is 4711."]
@@ -22,6 +21,7 @@ def mail(tmp_path: Path) -> Path:
 
 
 def run(*words: object) -> Result:
+    load_commands()
     return CliRunner().invoke(app, [str(word) for word in words])
 
 

@@ -6,10 +6,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-import discreet.cli.calibrate
-import discreet.cli.perturb  # noqa: F401 (each registers its command)
 from discreet.accounting.guarantee import Guarantee
-from discreet.cli import app
+from discreet.cli import app, load_commands
 from discreet.errors import RefusedError, SettingError
 
 pytest.importorskip("faiss", reason="needs the extra perturb")
@@ -33,6 +31,7 @@ def vectors(tmp_path: Path) -> Path:
 
 
 def run(*words: object) -> Result:
+    load_commands()
     return CliRunner().invoke(app, [str(word) for word in words])
 
 

@@ -24,10 +24,15 @@ app = typer.Typer(
 )
 
 
-def main() -> None:
-    """The console command `discreet`."""
+def load_commands() -> None:
+    """Imports every command's file, which registers it."""
     for module in pkgutil.iter_modules(__path__, __name__ + "."):
         importlib.import_module(module.name)
+
+
+def main() -> None:
+    """The console command `discreet`."""
+    load_commands()
     try:
         app()
     except DiscreetError as error:

@@ -110,6 +110,30 @@ def test_a_turn_without_words_goes_with_the_name_of_its_speaker(level):
     assert [masked.text[t.start : t.end] for t in masked.turns] == ["<MASK>", "My name is Ann.", "<MASK>", "Bye."]
 
 
+TURNS = st.lists(st.tuples(st.sampled_from(["SYS", "USR"]), TEXT), min_size=1, max_size=4)
+
+
+@quick
+@given(st.lists(TURNS, min_size=1, max_size=4), st.sampled_from(["turn", "sentence"]))
+def test_what_is_left_of_a_dialog_is_a_dialog(dialogs, level):
+    before = [dialog(*turns) for turns in dialogs]
+    seen: set[str] = set()
+    expected = []
+    for turns in dialogs:
+        left = []
+        for speaker, words in turns:
+            pieces = [words] if level == "turn" else [words[p.start : p.end] for p in parts(Record("1", words), level)]
+            kept = []
+            for piece in pieces:
+                kept += [] if normalised(piece) in seen else [piece]
+                seen.add(normalised(piece))
+            left += [(speaker, " ".join(kept))] if kept else []
+        expected += [left] if left else []
+    after = list(dedup_all(before, Dedup(level=level)))
+    assert [r.text for r in after] == ["".join(f"{s}: {words}\n" for s, words in left) for left in expected]
+    assert [[(t.speaker, r.text[t.start : t.end]) for t in r.turns] for r in after] == expected
+
+
 def test_records_are_compared_with_their_pair_text_and_sentences_of_pairs_are_refused():
     rows = [Record("1", "a", pair="b"), Record("2", "a", pair="c"), Record("3", "A", pair="B ")]
     assert [r.id for r in dedup_all(rows, Dedup(level="record"))] == ["1", "2"]

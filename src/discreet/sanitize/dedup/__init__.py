@@ -1,2 +1,1 @@
-"""Deduplication: text that stands in a corpus more than once, found and taken out. See `dedup.exact` and
-`dedup.near`."""
+"""Deduplication: text that stands in a corpus more than once, found and taken out. See `dedup.run` and `dedup.near`."""

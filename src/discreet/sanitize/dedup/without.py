@@ -79,6 +79,8 @@ def _with_spaces(text: str, gone: Sequence[Part], first: int, last: int) -> list
         stop = end
         while stop < last and text[stop] in " \t":
             stop += 1
+        if cuts and cuts[-1].end == start:
+            start = cuts.pop().start  # parts that follow each other go as one
         if stop == last or text[stop] == "\n":
             floor = cuts[-1].end if cuts else first
             while start > floor and text[start - 1] in " \t":

@@ -118,9 +118,7 @@ def _spacy(model: str) -> Embedding:
     try:
         spacy: Any = import_module("spacy")
     except ImportError:
-        raise MissingPackageError(
-            "Vectors of spaCy's models need spaCy; install it with: pip install 'discreet[spacy]'."
-        ) from None
+        raise MissingPackageError("Vectors of spaCy's models need spaCy; install it with: pip install spacy.") from None
     try:
         vocabulary = spacy.load(model).vocab
     except OSError:

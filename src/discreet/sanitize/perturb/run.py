@@ -26,6 +26,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -255,6 +256,4 @@ def _count(record: Record, words: Sequence[str], perturber: Perturber, tally: Ta
 
 def forms_hash(forms: Sequence[str]) -> list[int]:
     """Numbers that stand for words, the same in every process."""
-    from zlib import crc32
-
     return [crc32(word.encode("utf-8", "surrogatepass")) << 32 | len(word) for word in forms]
