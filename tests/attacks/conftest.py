@@ -83,11 +83,11 @@ def leaky(corpus, tmp_path_factory):
         corpus,
         "gold",
         "none",
-        {"name": "lstm", "embedding": 48, "hidden": 64, "dropout": 0.0},
+        {"name": "lstm", "embedding": 48, "hidden": 96, "dropout": 0.0},
         output=tmp_path_factory.mktemp("runs") / "leaky",
         progress=False,
         tokenizer={"train": "bpe", "vocabulary": 360},
-        training={"epochs": 40, "batch_size": 12, "learning_rate": 0.01},
+        training={"epochs": 25, "batch_size": 12, "learning_rate": 0.02},
         seed=3,
     )
 

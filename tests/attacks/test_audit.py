@@ -69,11 +69,11 @@ def learned(manifest: Manifest, folder):
         Corpus({"train": [*(note(n) for n in range(20)), *records]}, "audited"),
         "gold",
         "none",
-        {"name": "lstm", "embedding": 32, "hidden": 64, "dropout": 0.0},
+        {"name": "lstm", "embedding": 32, "hidden": 96, "dropout": 0.0},
         output=folder,
         progress=False,
         tokenizer={"train": "bpe", "vocabulary": 320},
-        training={"epochs": 100, "batch_size": 16, "learning_rate": 0.01},
+        training={"epochs": 60, "batch_size": 16, "learning_rate": 0.03},
     )
     return load_model(run.model_folder).eval(), Encoder(load_tokenizer(str(run.model_folder)))
 
@@ -93,7 +93,7 @@ def either(tmp_path_factory):
 def test_a_model_that_learned_its_canaries_gives_their_coins_away(in_or_out, either):
     for manifest, model, encoder in (in_or_out, either):
         (bound,) = audit(Target(model, encoder, GOLD, manifest=manifest), AuditOptions(exposure=False)).bounds
-        assert bound.epsilon > 0.4
+        assert bound.epsilon > 1
         assert bound.claimed is None
         assert not bound.refutes
         assert (bound.right or 0) > 0.8 * (bound.guesses or 1)
@@ -257,7 +257,7 @@ def test_trainings_in_two_worlds_are_told_apart_without_protection():
         Corpus({"train": [*base, planted(secret, 0), planted(secret, 1)]}),
         Corpus({"train": [*base, planted(other, 0), planted(other, 1)]}),
         measure,
-        runs=6,
+        runs=4,
         delta=1e-5,
         policy="gold",
         mechanism="none",
@@ -266,4 +266,4 @@ def test_trainings_in_two_worlds_are_told_apart_without_protection():
         training={"epochs": 12, "batch_size": 5, "learning_rate": 0.03},
     )
     assert (found.false_alarms, found.misses) == (0, 0)
-    assert found.judged == 3
+    assert found.judged == 2

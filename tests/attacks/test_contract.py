@@ -13,7 +13,7 @@ from discreet.policy.specs import policy
 
 SIZES = {"lstm": {"embedding": 12, "hidden": 12}, "gpt": {"width": 16, "layers": 1, "heads": 2, "context": 128}}
 QUICK = {
-    "membership": {"records": 40, "resamples": 20, "neighbours": 2, "groups": 50},
+    "membership": {"records": 40, "resamples": 10, "neighbours": 2, "groups": 50},
     "extraction": {"secrets": 20, "samples": 3},
     "tab": {"beams": 2, "real": 10},
     "engine": {"canaries": 200, "releases": 2},
@@ -22,7 +22,7 @@ QUICK = {
 
 
 def target_of(name, encoder, corpus, manifest, folder=None):
-    guarantee = DifferentialPrivacy(phases=(PLAN,), delta=1e-4).guarantee()
+    guarantee = DifferentialPrivacy(phases=(PLAN.with_noise(6.0),), delta=1e-4).guarantee()
     model = new_model(name, encoder.vocabulary_size, SIZES[name], seed=1).eval()
     return Target(model, encoder, policy("gold"), corpus, manifest, guarantee=guarantee, folder=folder)
 

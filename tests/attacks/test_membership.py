@@ -17,7 +17,7 @@ from discreet.text.corpus import Corpus
 from discreet.text.records import Record, Secret
 from tests.attacks.conftest import note
 
-QUICK = MembershipOptions(records=120, resamples=40, neighbours=3, groups=200)
+QUICK = MembershipOptions(records=120, resamples=25, neighbours=2, groups=200)
 GOLD, NOTHING = policy("gold"), policy("nothing")
 
 

@@ -18,7 +18,7 @@ from tests.attacks.conftest import door_manifest, note, planted
 
 RECIPE = {
     "policy": "gold",
-    "mechanism": {"name": "dp-sgd", "noise": 0.8, "batch": 20, "randomness": "fast", "public_vocabulary": True},
+    "mechanism": {"name": "dp-sgd", "noise": 6.0, "batch": 20, "randomness": "fast", "public_vocabulary": True},
     "model": {"name": "lstm", "embedding": 8, "hidden": 8},
     "tokenizer": {"train": "bpe", "vocabulary": 300},
     "training": {"epochs": 1, "learning_rate": 0.05},
@@ -74,9 +74,9 @@ def test_a_lower_bound_above_the_claim_exits_with_one(folder):
             {
                 "data": str(folder / "mail.jsonl"),
                 "policy": "gold",
-                "model": {"name": "lstm", "embedding": 32, "hidden": 64, "dropout": 0.0},
+                "model": {"name": "lstm", "embedding": 32, "hidden": 96, "dropout": 0.0},
                 "tokenizer": {"train": "bpe", "vocabulary": 300},
-                "training": {"epochs": 80, "batch_size": 12, "learning_rate": 0.015},
+                "training": {"epochs": 40, "batch_size": 12, "learning_rate": 0.03},
             }
         ),
         folder / "runs" / "liar",
