@@ -7,6 +7,8 @@ from pathlib import Path
 SHARED = Path("../shared/data")
 BENCHMARKS = {
     "redaction": SHARED / "enwiki",
+    "policies": SHARED / "presidio-synth",
+    "policies_speed": SHARED / "multidogo",
     "memory": None,
     "lstm_training": None,
     "transformer_training": None,

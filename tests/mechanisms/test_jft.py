@@ -1,16 +1,16 @@
 """Just Fine-tune Twice: the forms of its first phase, and what each proves."""
 
-import json
-
 import pytest
 import torch
 from safetensors.torch import load_file
 
 from discreet.accounting.verify import verify
 from discreet.engine.ledger import read_ledger
-from discreet.errors import DiscreetError, InputError, RefusedError, SettingError
+from discreet.errors import DiscreetError, RefusedError, SettingError
 from discreet.mechanisms.train import train
 from discreet.mechanisms.training import Training
+from discreet.policy.miss_rate import MissRate, write_miss_rate
+from discreet.policy.specs import policy
 from discreet.text.writing import write
 
 JFT = {"name": "jft", "epsilon": 4.0, "batch": 20, "epochs": 2, "randomness": "fast"}
@@ -54,9 +54,8 @@ def test_the_screened_form_reads_the_screened_records_alone(tmp_path, notes, sma
 
 
 def test_light_noise_bounds_missed_secrets_too_and_a_screening_gives_the_average(tmp_path, notes, small):
-    (tmp_path / "screening.json").write_text(json.dumps({"missed": 3, "sample": 200}))
-    mechanism = {**JFT, "light": {"noise": 1.5}, "screening": str(tmp_path / "screening.json")}
-    mechanism["public_vocabulary"] = True
+    write_miss_rate(tmp_path / "missed.json", MissRate(3, 200, policy("gold").fingerprint()))
+    mechanism = {**JFT, "light": {"noise": 1.5}, "miss_rate": str(tmp_path / "missed.json"), "public_vocabulary": True}
     run = train(notes, "gold", mechanism, output=tmp_path / "run", progress=False, **small)
     detected, missed, average = (bound.epsilon or 0 for bound in run.guarantee.bounds)
     assert detected < average < missed
@@ -90,7 +89,7 @@ def test_a_run_on_redacted_text_can_stand_for_phase_1(tmp_path, notes, small):
     [
         {"light": {"noise": 1.0}, "screened": "a.jsonl"},
         {"missed": 3},
-        {"missed": 3, "sample": 9, "screening": "a.json"},
+        {"missed": 3, "sample": 9, "miss_rate": "a.json"},
         {"light": {"noise": -1.0}},
     ],
 )
@@ -105,14 +104,12 @@ def test_a_vocabulary_of_redacted_text_holds_missed_secrets(tmp_path, notes, sma
             train(notes, "gold", {**JFT, **form}, output=tmp_path / "run", overwrite=True, progress=False, **small)
 
 
-@pytest.mark.parametrize(
-    "content", ["", "[]", '{"missed": 3}', '{"missed": 9, "sample": 3}', '{"missed": 0, "sample": 0}']
-)
-def test_a_screening_that_is_none_is_refused(tmp_path, notes, small, content):
-    (tmp_path / "screening.json").write_text(content)
-    mechanism = {**JFT, "screening": str(tmp_path / "screening.json")}
-    with pytest.raises(InputError, match="screening"):
+def test_the_miss_rate_of_another_policy_is_refused_before_anything_is_trained(tmp_path, notes, small):
+    write_miss_rate(tmp_path / "missed.json", MissRate(3, 200, policy("digits").fingerprint()))
+    mechanism = {**JFT, "miss_rate": str(tmp_path / "missed.json")}
+    with pytest.raises(RefusedError, match="another policy"):
         train(notes, "gold", mechanism, output=tmp_path / "run", progress=False, **small)
+    assert not (tmp_path / "run" / "ledger.jsonl").exists()
 
 
 def test_a_missing_screened_file_is_one_sentence(tmp_path, notes, small):

@@ -242,6 +242,13 @@ def _(folder: Path) -> None:
     put_json(folder / "synth_dataset_v2.json", [row] * 30)
 
 
+@layout("conll", "words in columns", {("PER", "Zed Quill"), ("LOC", "Uddervale"), ("ORG", "Acme")}, train=3, valid=1)
+def _(folder: Path) -> None:
+    rows = "-DOCSTART- -X- O O\n\nZed NNP B-PER\nQuill NNP I-PER\nin IN O\nUddervale NNP B-LOC\n\n"
+    put(folder / "train.conll", rows + "no O\nnames O\n\n\nAcme S-ORG\n")
+    put(folder / "dev.conll", "Acme\tB-ORG\nAcme\tB-ORG\n")
+
+
 def glue(task: str, home: str, columns: str, cells: str, kind: str = "") -> None:
     """Registers a task's layout below GLUE's folder; test files have the texts and no label."""
     header, row = (tuple(line.split("|")) for line in (columns, cells))

@@ -38,6 +38,7 @@ VISIBLE = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"}
 def detect(
     file: DataFile,
     policy: PolicyName,
+    workers: Annotated[int, typer.Option(min=0, help="Processes; 0 is one for each core.")] = 1,
     limit: Annotated[int | None, typer.Option(min=0, help="Only so many records.")] = None,
     show_secrets: Annotated[
         bool, typer.Option("--show-secrets", help="With --json: the text of each secret too.")
@@ -68,7 +69,7 @@ def detect(
     skipped: list[int] = []
     with contextlib.ExitStack() as stack:
         if engine == "local":
-            found = _found(records, chosen, limit)
+            found = _found(records, chosen, limit, workers or None)
         else:
             from discreet.sanitize.cluster.rows import detect_file
 
@@ -88,9 +89,9 @@ def detect(
 
 
 def _found(
-    records: Iterable[Record], policy: "Policy", limit: int | None
+    records: Iterable[Record], policy: "Policy", limit: int | None, workers: int | None
 ) -> Iterator[tuple[Record, tuple[Secret, ...], tuple[Secret, ...] | None]]:
-    for record, secrets in policy.secrets_of_all(islice(records, limit)):
+    for record, secrets in secrets_on_all_cores(policy, islice(records, limit), workers):
         yield record, secrets, None if record.pair is None else policy.secrets(record.of_pair())
 
 

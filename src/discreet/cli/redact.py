@@ -1,5 +1,6 @@
 """`discreet redact`: a copy of a file with its secrets replaced."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -27,7 +28,10 @@ def redact(
     file: DataFile,
     policy: PolicyName,
     output: Out,
-    style: Annotated[str, typer.Option(help="Replace by one 'mask', by 'kind' (<PERSON>), or 'remove'.")] = "mask",
+    style: Annotated[
+        str, typer.Option(help="Replace by one 'mask', by 'kind' (<PERSON>), 'remove', or by a keyed 'pseudonym'.")
+    ] = "mask",
+    key_file: Annotated[Path | None, typer.Option(help="A file that holds the key of style 'pseudonym'.")] = None,
     mask: Annotated[str, typer.Option(help="The mask token of style 'mask'.")] = "<MASK>",
     on_literal: Annotated[str, typer.Option(help="A mask already in the text: 'refuse' or 'escape'.")] = "refuse",
     engine: Engine = "local",
@@ -43,13 +47,14 @@ def redact(
 ) -> None:
     """Write a copy of a file with the secrets a policy finds replaced; all other fields are kept as they are."""
     from discreet.policy.specs import policy as make_policy
-    from discreet.sanitize.redact import Redaction, Tally, redact_all
+    from discreet.sanitize.redact import Redaction, Tally, read_key, redact_all
     from discreet.text.formats.contract import Fields
     from discreet.text.reading import open_records
     from discreet.text.writing import write
 
     chosen = make_policy(policy)
-    redaction = Redaction(style=style, mask=mask, on_literal=on_literal)
+    key = None if key_file is None else read_key(key_file)
+    redaction = Redaction(style=style, mask=mask, on_literal=on_literal, key=key)
     fields = Fields(text=text_field, id=id_field, turns=turns_field)
     records = open_records(
         file, fields=fields, records=records_are, encoding=encoding, on_bad=on_bad, format=file_format

@@ -4,31 +4,32 @@ Phase 1 learns everything but the secrets. It comes in three forms, and as a run
 
     mechanism: {name: jft, epsilon: 3}                                        # plain training on redacted text
     mechanism: {name: jft, epsilon: 3, screened: screened.jsonl}              # on records a person has screened
-    mechanism: {name: jft, epsilon: 3, light: {noise: 0.5}, screening: screening.json}
+    mechanism: {name: jft, epsilon: 3, light: {noise: 0.5}, miss_rate: missed.json}
     mechanism: {name: jft, epsilon: 3, existing: runs/redacted}               # with model: runs/redacted/model
 
 The first is free for the secrets that the policy finds and unbounded for those it misses. The second is free for all of
 them, as far as the screening is complete. The third bounds missed secrets too: phase 1 is itself private, with less
 noise. Phase 2 is DP-SGD on the whole text and starts from a model that can already talk.
 
-`screening` is the JSON file of a hand-checked sample ({"missed": 3, "sample": 200}): with it the guarantee has a third
-number, the average over secrets of which so many are missed.
+`miss_rate` is the file that `discreet measure --miss-rate` writes for a hand-checked sample: with it the guarantee has
+a third number, the average over secrets of which so many are missed.
 """
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.jft import JustFineTuneTwice
 from discreet.engine.plan import Plan
-from discreet.errors import InputError, RefusedError, SettingError
-from discreet.files import read_json
+from discreet.errors import RefusedError, SettingError
 from discreet.mechanisms.contract import MECHANISMS
 from discreet.mechanisms.private import Phase, PrivateOptions, check_vocabulary, delta_of, planned, run_phase
 from discreet.mechanisms.run import open_run
 from discreet.mechanisms.training import Training
+from discreet.policy.contract import Policy
+from discreet.policy.miss_rate import read_miss_rate
 from discreet.policy.specs import policy as make_policy
 from discreet.text.reading import read
 
@@ -52,10 +53,11 @@ class JFTOptions(PrivateOptions):
     light: LightNoise | None = None
     existing: str | None = None
     """A finished run of mechanism `redacted` on the same corpus and policy, in place of phase 1."""
-    screening: str | None = None
     missed: Annotated[int, Field(ge=0)] | None = None
     sample: Annotated[int, Field(ge=1)] | None = None
-    """Of `sample` secrets checked by hand the policy had overlooked `missed`; or give the file `screening`."""
+    """Of `sample` secrets checked by hand the policy had overlooked `missed`; or give the file `miss_rate`."""
+    miss_rate: str | None = None
+    """A file that says both, as `discreet measure --miss-rate` and screening write it, for the policy of this run."""
     public_vocabulary: bool = False
     """Declares public the redacted text that the tokenizer is trained on: it holds what the policy missed."""
 
@@ -63,8 +65,8 @@ class JFTOptions(PrivateOptions):
     def _one_form(self) -> "JFTOptions":
         if sum(form is not None for form in (self.screened, self.light, self.existing)) > 1:
             raise ValueError("phase 1 has one form; give one of screened, light and existing")
-        if self.screening is not None and (self.missed, self.sample) != (None, None):
-            raise ValueError("give screening (a file) or missed and sample, not both")
+        if self.miss_rate is not None and (self.missed, self.sample) != (None, None):
+            raise ValueError("give miss_rate (a file) or missed and sample, not both")
         if (self.missed is None) != (self.sample is None):
             raise ValueError("missed and sample belong together")
         return self
@@ -78,7 +80,7 @@ class JustFineTuneTwiceMechanism:
     Options = JFTOptions
 
     def train(self, training: Training, options: JFTOptions) -> Guarantee:
-        missed, sample = checked_sample(options)
+        missed, sample = checked_sample(options, training.policy)
         if options.light is not None or options.screened is not None:  # else nothing is claimed for missed secrets
             check_vocabulary(training, options.public_vocabulary)
         examples = training.encoded("train")
@@ -146,17 +148,9 @@ def check_existing(training: Training, path: Path) -> None:
         raise RefusedError(f"{path}: this run was made with another redaction than the one at hand.")
 
 
-def checked_sample(options: JFTOptions) -> tuple[int | None, int | None]:
+def checked_sample(options: JFTOptions, policy: Policy) -> tuple[int | None, int | None]:
     """How many of how many hand-checked secrets the policy missed."""
-    if options.screening is None:
+    if options.miss_rate is None:
         return options.missed, options.sample
-    try:
-        found: Any = read_json(Path(options.screening))
-        missed, sample = int(found["missed"]), int(found["sample"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"{options.screening}: this is not a screening; it needs the numbers 'missed' and 'sample'."
-        ) from error
-    if not 0 <= missed <= sample or not sample:
-        raise InputError(f"{options.screening}: {missed} missed of {sample} checked secrets cannot be.")
-    return missed, sample
+    rate = read_miss_rate(Path(options.miss_rate)).check(policy.fingerprint(), options.miss_rate)
+    return rate.missed, rate.sample

@@ -7,29 +7,35 @@ r"""How good a policy is: what it finds, set against the secrets that a labelled
   leaks. `recall` is the share found; kinds need not agree.
 - A secret the policy names is **right** when at least half of its characters are marked. `precision` is the share
   right; `f1` is the harmonic mean of both.
-- `characters` holds precision, recall and F1 of single characters.
+- `characters` holds precision, recall and F1 of single characters, with intervals that draw whole records.
 - `recall_interval` and `precision_interval` are 95 % Clopper-Pearson intervals, which take secrets for independent.
   Secrets of one record rarely are; `recall_interval_by_record` is a 95 % percentile bootstrap that draws whole records
   (1,000 times, seeded), and is the one to quote for long records.
+- `by_kind` is by the kinds of the marks; `by_named_kind` says for each kind that the policy gives how much of it is
+  right.
 - `token_share` is the share of tokens (`\w+` or a run of other visible characters) with a character the policy calls
   secret; `token_share_gold` that of the marks.
 
 A ratio with nothing below the line is None. The pair text of a record counts where the file marks its secrets. Records
-stream by: what is kept is counts, plus the bootstrap's count of each distinct (found, marked) pair.
+stream by: what is kept is counts, plus the bootstrap's count of each distinct (found, marked) pair and the totals of
+its replicates for characters (each record counted a Poisson number of times, which is the bootstrap of a stream).
 """
 
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.errors import InputError
 from discreet.policy.algebra import Run, runs
 from discreet.policy.contract import Policy
 from discreet.policy.gold import marked
+from discreet.policy.miss_rate import MissRate
 from discreet.text.records import Record, Secret
 
 TOKEN = re.compile(r"\w+|[^\w\s]+")
@@ -57,6 +63,17 @@ class KindMeasure:
     recall: float
     recall_interval: Interval
     support: int
+    characters: float
+    """The share of their characters that is covered."""
+
+
+@dataclass(frozen=True)
+class NamedKindMeasure:
+    """How right the secrets are that the policy gives one kind."""
+
+    precision: float
+    precision_interval: Interval
+    named: int
 
 
 @dataclass(frozen=True)
@@ -77,8 +94,18 @@ class Measure:
     token_share: float | None
     token_share_gold: float | None
     characters: dict[str, float | None]
+    character_intervals: dict[str, Interval | None]
     by_kind: dict[str, KindMeasure]
+    by_named_kind: dict[str, NamedKindMeasure]
     misses: tuple[Miss, ...] = ()
+
+    def miss_rate(self, policy: Policy) -> MissRate:
+        """How many of the marked secrets the policy missed, in whole or in part."""
+        if not self.secrets_marked:
+            raise InputError("The file marks no secrets, so there is no miss rate; measure on a file that marks some.")
+        kinds = {kind: (round(one.support * (1 - one.recall)), one.support) for kind, one in self.by_kind.items()}
+        missed = self.secrets_marked - self.secrets_found
+        return MissRate(missed, self.secrets_marked, policy.fingerprint(), records=self.records, by_kind=kinds)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON; misses, which are secrets in clear, only where they were asked for."""
@@ -90,14 +117,35 @@ class Measure:
 
 def measure(records: Iterable[Record], policy: Policy, *, misses: int = 0, seed: int = 0) -> Measure:
     """Scores a policy against the secrets the records mark, keeping the `misses` most frequent missed ones if asked."""
-    tally = _Tally(keep_misses=misses > 0)
-    for record, secrets in policy.secrets_of_all(records):
+    return measure_answers(policy.secrets_of_all(records), policy, misses=misses, seed=seed)
+
+
+def only_kinds(records: Iterable[Record], kinds: Collection[str]) -> Iterator[Record]:
+    """The records with only the marks of these kinds left."""
+    for record in records:
+        pair = record.pair_secrets
+        yield replace(
+            record,
+            secrets=tuple(secret for secret in marked(record) if secret.kind in kinds),
+            pair_secrets=None if pair is None else tuple(secret for secret in pair if secret.kind in kinds),
+        )
+
+
+def measure_answers(
+    answers: Iterable[tuple[Record, tuple[Secret, ...]]], policy: Policy, *, misses: int = 0, seed: int = 0
+) -> Measure:
+    """As `measure`, of answers that the policy has given already; it is asked about pair texts only."""
+    tally = _Tally(keep_misses=misses > 0, replicates=Replicates(seed))
+    for record, secrets in answers:
+        before = tally.shared_characters, tally.marked_characters, tally.named_characters
         found, total = tally.add(record, marked(record), secrets)
         if record.pair is not None and record.pair_secrets is not None:
             pair = record.of_pair()
             more = tally.add(pair, record.pair_secrets, policy.secrets(pair))
             found, total = found + more[0], total + more[1]
         tally.per_record[found, total] += 1
+        after = tally.shared_characters, tally.marked_characters, tally.named_characters
+        tally.replicates.add([new - old for new, old in zip(after, before, strict=True)])
     return tally.measure(misses, seed)
 
 
@@ -106,6 +154,7 @@ class _Tally:
     """Counts that grow record by record."""
 
     keep_misses: bool
+    replicates: "Replicates"
     found: int = 0
     named: int = 0
     right: int = 0
@@ -117,6 +166,10 @@ class _Tally:
     named_tokens: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
     kinds_found: Counter[str] = field(default_factory=Counter)
+    characters: Counter[str] = field(default_factory=Counter)
+    characters_found: Counter[str] = field(default_factory=Counter)
+    named_kinds: Counter[str] = field(default_factory=Counter)
+    right_kinds: Counter[str] = field(default_factory=Counter)
     per_record: Counter[tuple[int, int]] = field(default_factory=Counter)
     missed: Counter[tuple[str, str]] = field(default_factory=Counter)
     places: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -130,6 +183,8 @@ class _Tally:
             self.kinds[secret.kind] += 1
             self.marked_characters += length
             self.shared_characters += inside
+            self.characters[secret.kind] += length
+            self.characters_found[secret.kind] += inside
             if inside == length:
                 found += 1
                 self.kinds_found[secret.kind] += 1
@@ -138,7 +193,10 @@ class _Tally:
         for secret, inside in zip(secrets, covered(secrets, gold_runs), strict=True):
             length = secret.end - secret.start
             self.named_characters += length
-            self.right += 2 * inside >= length
+            self.named_kinds[secret.kind] += 1
+            if 2 * inside >= length:
+                self.right += 1
+                self.right_kinds[secret.kind] += 1
         self.found += found
         self.named += len(secrets)
         edges = [match.span() for match in TOKEN.finditer(record.text)]
@@ -177,6 +235,8 @@ class _Tally:
                 "recall": character_recall,
                 "f1": f1(character_precision, character_recall),
             },
+            character_intervals=self.replicates.intervals(),
+            by_named_kind={kind: self._of_named_kind(kind) for kind in sorted(self.named_kinds)},
             by_kind={kind: self._of_kind(kind) for kind in sorted(self.kinds)},
             misses=tuple(
                 Miss(kind, text, times, self.places[kind, text])
@@ -188,7 +248,47 @@ class _Tally:
         found, support = self.kinds_found[kind], self.kinds[kind]
         interval = clopper_pearson(found, support)
         assert interval is not None  # a kind is only known from a secret of it
-        return KindMeasure(found / support, interval, support)
+        return KindMeasure(found / support, interval, support, self.characters_found[kind] / self.characters[kind])
+
+    def _of_named_kind(self, kind: str) -> NamedKindMeasure:
+        right, named = self.right_kinds[kind], self.named_kinds[kind]
+        interval = clopper_pearson(right, named)
+        assert interval is not None
+        return NamedKindMeasure(right / named, interval, named)
+
+
+class Replicates:
+    """Totals of (shared, marked, named) characters in resamples of whole records, for a stream of them."""
+
+    BATCH = 256
+
+    def __init__(self, seed: int) -> None:
+        self._random = np.random.default_rng((seed, 1))
+        self._totals = np.zeros((REPLICATES, 3))
+        self._waiting: list[list[int]] = []
+
+    def add(self, counts: list[int]) -> None:
+        self._waiting.append(counts)
+        if len(self._waiting) == self.BATCH:
+            self._draw()
+
+    def _draw(self) -> None:
+        if self._waiting:
+            times = self._random.poisson(1.0, (REPLICATES, len(self._waiting)))
+            self._totals += times @ np.array(self._waiting, dtype=np.float64)
+            self._waiting.clear()
+
+    def intervals(self, level: float = 0.95) -> dict[str, Interval | None]:
+        self._draw()
+        shared, marked, named = self._totals.T
+        return {"precision": _quantiles(shared, named, level), "recall": _quantiles(shared, marked, level)}
+
+
+def _quantiles(part: NDArray[np.float64], whole: NDArray[np.float64], level: float) -> Interval | None:
+    if not (whole > 0).any():
+        return None
+    low, high = np.quantile(part[whole > 0] / whole[whole > 0], [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
 
 
 def covered(secrets: Sequence[Secret], others: Sequence[Run]) -> Iterator[int]:

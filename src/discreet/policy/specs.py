@@ -146,6 +146,8 @@ def _fits(value: Any, hint: Any) -> bool:
     if typing.get_origin(hint) is Sequence:
         (item,) = typing.get_args(hint)
         return isinstance(value, list | tuple) and all(_fits(one, item) for one in value)
+    if typing.get_origin(hint) is dict:
+        return isinstance(value, Mapping) and all(_fits(one, typing.get_args(hint)[1]) for one in value.values())
     if hint in (int, float):
         return isinstance(value, int | hint) and not isinstance(value, bool)
     if hint is Path:
@@ -156,4 +158,5 @@ def _fits(value: Any, hint: Any) -> bool:
 def _described(hint: Any) -> str:
     words = {str: "text", int: "a whole number", float: "a number", bool: "true or false", Path: "a path"}
     choices = [choice for choice in _choices(hint) if choice is not type(None)]
+    words |= {choice: "a mapping" for choice in choices if typing.get_origin(choice) is dict}
     return " or ".join(words.get(choice, "a list" if typing.get_origin(choice) else str(choice)) for choice in choices)

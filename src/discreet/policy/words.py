@@ -103,18 +103,24 @@ def _read(path: Path) -> tuple[list[str], str]:
     return entries, hashlib.sha256(data).hexdigest()
 
 
-@POLICIES.register("words")
-def words(
-    source: str | Path | Sequence[str], kind: str = "WORD", ignore_case: bool = True, sha256: str | None = None
-) -> Policy:
-    """The entries of a file (one a line) or of a list; `sha256`, where given, must be that of the file."""
+def read_list(source: str | Path | Sequence[str], sha256: str | None = None) -> tuple[list[str], dict[str, Any]]:
+    """The entries of a file or list, and what a spec says of them: the words themselves only where there is no file."""
     if not isinstance(source, str | Path):
         entries = list(source)
-        return Words(entries, kind, ignore_case, {"source": entries})
+        return entries, {"source": entries}
     path = Path(source)
     entries, digest = _read(path)
     if sha256 is not None and sha256 != digest:
         raise SettingError(
             f"{path}: the list of words is not the one with SHA-256 {sha256}; restore it, or drop 'sha256'."
         )
-    return Words(entries, kind, ignore_case, {"source": path.as_posix(), "sha256": digest})
+    return entries, {"source": path.as_posix(), "sha256": digest}
+
+
+@POLICIES.register("words")
+def words(
+    source: str | Path | Sequence[str], kind: str = "WORD", ignore_case: bool = True, sha256: str | None = None
+) -> Policy:
+    """The entries of a file (one a line) or of a list; `sha256`, where given, must be that of the file."""
+    entries, spec = read_list(source, sha256)
+    return Words(entries, kind, ignore_case, spec)

@@ -8,27 +8,40 @@
     >>> redact(ann, found, Redaction(style="kind")).text
     'Call <PERSON> on <PHONE>.'
 
+    >>> redact(ann, found, Redaction(style="pseudonym", key="an example key")).text
+    'Call <PERSON_XZZPR2WYHL> on <PHONE_S2YVSJFGWV>.'
+
 What to know:
 
 - **Runs merge.** Secrets that touch, or have only spaces between them, become one mask, so that the number of words of
   a name does not show. A line end between them keeps them apart. With style `kind`, only secrets of one kind merge.
 - **A mask in the output is always ours.** Text that holds the mask already (with style `kind`: anything of the form
   `<CAPITALS>`) is refused, or escaped by a space after its first character: `<MASK>` becomes `< MASK>`.
+- **A pseudonym** is the kind and 50 bits of a keyed hash (HMAC-SHA256) of the secret, case, width and spacing aside:
+  the same secret has the same stand-in in every record and file, another key gives others, and without the key nobody
+  can test a guess. Whoever has the key can; whoever has not still sees which records share a secret, so training on
+  pseudonyms has no guarantee and recipes do not offer it.
 - The redacted record's `secrets` are the masks, so that redacting with the policy `gold` again changes nothing.
 - Only the text and the pair text are redacted. Id, author, label, split and other fields stay as they are.
 """
 
+import base64
+import hmac
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from pathlib import Path
 
 from discreet.errors import RefusedError, SettingError
 from discreet.policy.contract import Policy
+from discreet.policy.imperfect import normalised
 from discreet.text.records import Edit, Record, Secret, check_secrets, edit, with_text
 
-STYLES = ("mask", "kind", "remove")
+STYLES = ("mask", "kind", "remove", "pseudonym")
+PSEUDONYM_LETTERS = 10
+SHORTEST_KEY = 12
 ON_LITERAL = ("refuse", "escape")
 LINE_ENDS = frozenset("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 KIND_MARK = re.compile(r"<[A-Z][A-Z0-9_]*>")
@@ -39,12 +52,14 @@ class Redaction:
     """How secrets are replaced."""
 
     style: str = "mask"
-    """`mask`: by one mask token; `kind`: by `<KIND>`; `remove`: by nothing."""
+    """`mask`: by one mask token; `kind`: by `<KIND>`; `remove`: by nothing; `pseudonym`: by `<KIND_…>`, keyed."""
     mask: str = "<MASK>"
     on_literal: str = "refuse"
     """A mask that the text already holds: `refuse` the record, or `escape` it."""
     across_spaces: bool = True
     """Whether secrets with only spaces between them become one mask."""
+    key: str | None = field(default=None, repr=False)
+    """What pseudonyms are made with; keep it as secret as the text."""
 
     def __post_init__(self) -> None:
         for name, value, known in (("style", self.style, STYLES), ("on_literal", self.on_literal, ON_LITERAL)):
@@ -52,10 +67,21 @@ class Redaction:
                 raise SettingError(f"The redaction's {name} '{value}' is not known; choose one of {', '.join(known)}.")
         if self.style == "mask":
             _check_mask(self.mask, self.on_literal)
+        if self.style == "pseudonym" and len(self.key or "") < SHORTEST_KEY:
+            raise SettingError("Pseudonyms need a key that nobody can guess; give one of 16 random characters.")
 
-    def mark(self, kind: str) -> str:
+    @property
+    def by_kind(self) -> bool:
+        """Whether masks tell the kind, so that secrets of two kinds stay two."""
+        return self.style in ("kind", "pseudonym")
+
+    def mark(self, kind: str, secret: str = "") -> str:
         """What stands in the text for a secret of this kind."""
-        return self.mask if self.style == "mask" else _kind_mark(kind) if self.style == "kind" else ""
+        if self.style == "mask":
+            return self.mask
+        if self.style == "pseudonym":
+            return f"{_kind_mark(kind)[:-1]}_{_pseudonym(self.key or '', kind, secret)}>"
+        return _kind_mark(kind) if self.style == "kind" else ""
 
 
 def _check_mask(mask: str, on_literal: str) -> None:
@@ -72,6 +98,21 @@ def _check_mask(mask: str, on_literal: str) -> None:
 def _kind_mark(kind: str) -> str:
     name = re.sub(r"[^A-Z0-9]+", "_", kind.upper()).strip("_")
     return f"<{name}>" if name[:1].isalpha() else f"<KIND_{name}>" if name else "<SECRET>"
+
+
+def read_key(path: Path) -> str:
+    """The key in a file, without the line end that editors add."""
+    try:
+        return path.read_text(encoding="utf-8").rstrip("\r\n")
+    except (FileNotFoundError, UnicodeDecodeError):
+        raise SettingError(f"{path}: no key can be read here; give a text file with the key in one line.") from None
+
+
+def _pseudonym(key: str, kind: str, secret: str) -> str:
+    """50 bits of a keyed hash, in letters and digits."""
+    message = f"{kind}\0{normalised(secret)}".encode("utf-8", "surrogatepass")
+    digest = hmac.digest(key.encode("utf-8", "surrogatepass"), message, "sha256")
+    return base64.b32encode(digest).decode()[:PSEUDONYM_LETTERS]
 
 
 MASKED = Redaction()
@@ -150,7 +191,9 @@ def _redact_text(record: Record, secrets: Sequence[Secret], redaction: Redaction
     escaped = escapes(record, merged, redaction)
     if not escaped and not record.turns:
         return _replaced(record, merged, redaction)
-    edits = sorted([Edit(start, end, redaction.mark(kind)) for start, end, kind, _ in merged] + escaped)
+    edits = sorted(
+        [Edit(start, end, redaction.mark(kind, record.text[start:end])) for start, end, kind, _ in merged] + escaped
+    )
     return edit(record, edits, secrets=_masks(merged, edits))
 
 
@@ -160,7 +203,7 @@ def _replaced(record: Record, merged: Sequence[Secret], redaction: Redaction) ->
     pieces: list[str] = []
     masks: list[Secret] = []
     for start, end, kind, _ in merged:
-        mark = redaction.mark(kind)
+        mark = redaction.mark(kind, text[start:end])
         pieces.append(text[after:start])
         pieces.append(mark)
         at += start - after
@@ -174,7 +217,7 @@ def _replaced(record: Record, merged: Sequence[Secret], redaction: Redaction) ->
 
 def merge(secrets: Sequence[Secret], text: str, redaction: Redaction) -> list[Secret]:
     """Secrets that become one mask, as one span each; the longest gives the kind."""
-    any_kind, spaces = redaction.style != "kind", redaction.across_spaces
+    any_kind, spaces = not redaction.by_kind, redaction.across_spaces
     merged: list[Secret] = []
     last: Secret | None = None
     longest = 0
@@ -199,7 +242,7 @@ def escapes(record: Record, merged: Sequence[Secret], redaction: Redaction) -> l
     """
     if redaction.style == "remove" or (redaction.mask if redaction.style == "mask" else "<") not in record.text:
         return []
-    pattern = KIND_MARK if redaction.style == "kind" else re.compile(re.escape(redaction.mask))
+    pattern = KIND_MARK if redaction.by_kind else re.compile(re.escape(redaction.mask))
     found: list[Edit] = []
     after = 0
     for secret in (*merged, Secret(len(record.text), len(record.text), "")):

@@ -1,0 +1,216 @@
+r"""Street addresses in text with capitals: numbers and capitalised words around a sign that this is an address.
+
+    >>> from discreet.policy.finders.page import Page
+    >>> text = "Send it to 22 Elm St, Apt. 4\nSpringfield, IL 62704 please."
+    >>> [(text[s.start : s.end], s.kind) for s in find(Page(text))]
+    [('22 Elm St, Apt. 4\nSpringfield, IL 62704', 'ADDRESS')]
+
+A run of numbers and capitalised words, over commas and line ends, is an address when it has a number and a sign: a word
+for streets (Road, Straße, Rue), a unit (Apt. 4), a box, a state with its ZIP code; or when the words before it, or a
+question, say so.
+"""
+
+import re
+from collections.abc import Iterator
+
+from discreet.policy.finders.names import CALENDAR, CAPITAL, form
+from discreet.policy.finders.page import Page
+from discreet.policy.lists import word_set
+from discreet.text.records import Secret
+
+SMALL = r"rue|avenue|av\.|via|calle|ul\.|u\.|út|utca|strada|rua|chemin|place|allée|boulevard"
+"""Words for streets that other languages write small inside an address."""
+TOKEN = rf"(?:P\.? ?O\.? Box \d+|\(?[{CAPITAL}][\w'’-]*\)?\.?|(?:{SMALL})(?= )|\d[\w/-]*(?<!-)\.?|\#\d+|nan)"
+JOINTS = "of|the|de|del|da|do|dos|di|du|des|la|le|las|los|el|van|der|den|am|im|an|auf|and|y|e|i"
+JOINT_WORDS = frozenset((*JOINTS.split("|"), *SMALL.replace("\\", "").split("|")))
+LINK = rf"(?:,? |,|[ ,]*\n[ >?]*,? ?\n?[ >?]*| ?[,-] |(?: (?:{JOINTS})){{1,3}} )"
+RUN = re.compile(rf"(?<![\w.#]){TOKEN}(?:{LINK}{TOKEN})*")
+ENGLISH_STREETS = word_set(
+    """
+    alley annex arcade av ave avenue bayou beach bend blvd bluff bluffs boulevard branch bridge brook brooks burg burgs
+    bypass camp canyon causeway cir circle cliff cliffs close club common corner corners court cove coves creek cres
+    crescent crossing ct dr drive estate estates expressway extension extensions fall falls ferry field fields flat
+    flats ford fords forest forests forge forges fork forks fort freeway garden gardens gateway glen glens green greens
+    grove harbor harbors haven heights highway hill hills hollow hwy inlet island islands isle junction key keys knoll
+    knolls lake lakes land landing lane light lights ln lock locks lodge loop manor meadow meadows mews mill mills
+    mountain orchard oval park parks parkway pass path pike pines pkwy pl place plaza point points port ports prairie
+    radial ranch rapids rd rest ridge river road roads route row rte run shoal shoals shore shores skyway spring springs
+    spur sq square st station stravenue stream street summit ter terrace throughway trace track trafficway trail trl
+    tunnel turnpike underpass union valley viaduct view village ville vista walk wall way well wells
+    """
+)
+"""The US postal service's words for streets and their abbreviations."""
+OTHER_STREETS = word_set(
+    """
+    al aleja allee allée avenida bulvar cad calle carrera cesta chemin colony corso damm gade gasse gata gatan gate
+    gracht kade kapu katu laan mah marg nagar náměstí paseo piazza platz plein praça quai ring rua rue salai sokak str
+    straat strasse straße tie travessa tér ufer ul ulica ulice utca vej vei veien via viale vägen weg út
+    """
+)
+STREETS = ENGLISH_STREETS | OTHER_STREETS
+ENDINGS = tuple(
+    word_set(
+        """
+        allee braut dijk gade gasse gata gatan gracht kade katu kuja laan platz plein polku str straat strasse straße
+        stræti tie tér utca vegur vei veien vej vägen weg
+        """
+    )
+)
+LONGEST_ENDING = 7
+"""How the names of streets end where the word for street is written at the name."""
+UNITS = r"(?:apt|apartment|suite|ste|unit|floor|fl|flat|room|rm|building|bldg)\b\.? ?#?\w*\d"
+BOXES = r"p\.? ?o\.? ?box\b|postbox|(?:psc|unit) \d+,? box|\b[ad]po\b|(?:uss|usns|usnv|uscgc|fpo)\b"
+SIGN = re.compile(rf"\b(?:{UNITS}|{BOXES})")
+STATE_ZIP = re.compile(r"\b[A-Z]{2},? \d{5}(?:-\d{4})?(?![\w-])")
+PLAIN_STREETS = word_set("street road avenue boulevard lane")
+LIVES = r"\b(?:lives?|living|stays?|located|meet(?: you)?|corner) (?:at|on|of|in)"
+SENT = r"send (?:it )?to|sent to|return to|deliver(?:ed)? to|ship(?:ped)? (?:it )?to|moved to"
+STANDS = r"side of|stop at|(?:is|are|sits) (?:at|on)|enter on|address(?:es)?(?: is| to| with| the same)?"
+SAID = re.compile(rf"(?:{LIVES}|{SENT}|{STANDS})\W{{0,4}}(?:the )?(?:corner of )?$")
+SAID_BEFORE = (
+    "address is ",
+    "live on ",
+    "lives on ",
+    "lives at ",
+    "live at ",
+    "side of ",
+    "enter on ",
+    "located ",
+    "meet you at ",
+)
+TRAILING = re.compile(r"[.,]?\s+([A-Z][a-z]*),?\Z")
+SHIP = re.compile(r"(?:USS|USNS|USNV|USCGC) ")
+SAID_BEFORE = (
+    "address is ",
+    "live on ",
+    "lives on ",
+    "lives at ",
+    "live at ",
+    "side of ",
+    "enter on ",
+    "located ",
+    "meet you at ",
+)
+TRAILING = re.compile(r"[.,]?\s+([A-Z][a-z]*),?\Z")
+FARTHEST = 120
+CORNER = re.compile(rf"[Tt]he corner of {TOKEN}(?: {TOKEN})*(?: and {TOKEN}(?: {TOKEN})*)?")
+
+
+BESIDE = re.compile(rf"[\w/-]{{0,9}}[.,]?[ \n,>?]{{1,6}}(\(?[{CAPITAL}][\w.]*|(?:{SMALL}) )")
+"""A capitalised word, or a word for streets, after a number."""
+
+
+def find(page: Page) -> Iterator[Secret]:
+    text = page.text
+    after = 0
+    for at, past in page.numbers:
+        if at < after or not _beside(text, at, past):
+            continue
+        start, end = page.piece_at(at)
+        line = _back(text, max(start, text.rfind("\n", start, at) + 1), at)
+        before = text.rfind("\n", start, max(start, line - 1)) + 1
+        for run in RUN.finditer(text, max(start, before) if SHIP.match(text, before) else line, end):
+            if run.start() > past:
+                break
+            after = run.end()
+            first, last = _trimmed(text, *run.span())
+            if last - first >= 5 and (score := _score(page, first, last)):
+                yield Secret(first, last, "ADDRESS", score)
+    yield from _said(page)
+
+
+def _back(text: str, line: int, at: int) -> int:
+    """Where a run may begin that holds a number: behind the last word before it that is small and no joint."""
+    start = at
+    for word in reversed(text[line:at].split(" ")):
+        if word[:1].islower() and word not in JOINT_WORDS:
+            break
+        start -= len(word) + 1
+    return max(line, start)
+
+
+def _beside(text: str, at: int, past: int) -> bool:
+    """Whether a capitalised word that is no month stands beside a number: without one there is no address."""
+    if (word := BESIDE.match(text, past)) and word[1].lower().rstrip(".") not in CALENDAR:
+        return True
+    gap = text[at - 1 : at]
+    if gap not in (" ", "#", "\n"):
+        return False
+    before = text[max(0, at - 24) : at - 1].rstrip(" ,.#").rpartition(" ")[2]
+    before = before.rpartition("\n")[2]
+    return before[:1].isupper() and before.lower() not in CALENDAR
+
+
+def _words(run: str) -> list[str]:
+    return [word.strip(".,()") for word in run.split()]
+
+
+def has_sign(run: str) -> bool:
+    """Whether words in lower case have a word for streets among them, a unit or a box."""
+    words = _words(run)
+    return not STREETS.isdisjoint(words) or _ends_as_street(words) or SIGN.search(run) is not None
+
+
+def _is_street(run: str) -> bool:
+    words = _words(run)
+    return not PLAIN_STREETS.isdisjoint(words) or _ends_as_street(words)
+
+
+def _ends_as_street(words: list[str]) -> bool:
+    return any(word.endswith(ENDINGS) and len(word) > LONGEST_ENDING for word in words)
+
+
+def _said(page: Page) -> Iterator[Secret]:
+    """Streets without a number, where the text says that they are streets."""
+    text, lower = page.text, page.lower
+    if "corner of" in lower:
+        for match in CORNER.finditer(text):
+            yield Secret(*match.span(), "ADDRESS", 0.7)
+    for phrase in SAID_BEFORE:
+        at = lower.find(phrase)
+        while at >= 0:
+            run = RUN.match(text, at + len(phrase), page.piece_at(at)[1])
+            if run and has_sign(run[0].lower()):
+                first, last = _trimmed(text, *run.span())
+                if last - first >= 5:
+                    yield Secret(first, last, "ADDRESS", 0.6)
+            at = lower.find(phrase, at + 1)
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """A run from the line of its first number on, without the words that only begin a sentence."""
+    first = re.search(r"\d", text[start:end])
+    if first and not SHIP.match(text, start):
+        line = text.rfind("\n", start, start + first.start()) + 1
+        start = max(start, line)
+    while (word := re.match(r"([^\W\d_]+(?:['’][^\W\d_]+)?)[ ,.]+", text[start:end])) and (
+        not has_sign(word[1].lower()) and not word[1].isupper() and (form(word[1]).plain or word[1] == "The")
+    ):
+        start += word.end()
+    while (word := TRAILING.search(text, start, end)) and form(word[1]).plain and not has_sign(word[1].lower()):
+        end = word.start()
+    while end > start and text[end - 1] in ".,- \n>?":
+        end -= 1
+    while start < end and text[start] in " \n>?,":
+        start += 1
+    return start, end
+
+
+def _score(page: Page, start: int, end: int) -> float:
+    run = page.lower[start:end]
+    has_number = any(c.isdigit() for c in run)
+    words = len(run.split())
+    said = bool(SAID.search(page.lower[max(0, start - 40) : start]))
+    said = said or (has_number and "ADDRESS" in page.stretch_at(start).asked)
+    if STATE_ZIP.search(page.text[start:end]) and words > 2:
+        return 0.9
+    if has_sign(run):
+        if has_number:
+            return 0.9 if words > 2 or said or page.alone(start, end) else 0.6
+        return 0.6 if said or (words > 1 and _is_street(run)) else 0.0
+    if has_number and any(c.isalpha() for c in run):
+        if said:
+            return 0.8
+        block = "\n" in run and words > 3
+        return 0.55 if block or page.alone(start, end) else 0.4 if words > 1 else 0.0
+    return 0.6 if said and words < 6 else 0.0

@@ -1,0 +1,126 @@
+r"""Addresses of the net: mail addresses (also without their punctuation), links, hosts, IP and MAC addresses.
+
+    >>> from discreet.policy.finders.page import Page
+    >>> text = "mail ann.lee@example.org or annlee 83 gmailcom"
+    >>> [(text[s.start : s.end], s.kind) for s in sorted(find(Page(text)))]
+    [('ann.lee@example.org', 'EMAIL'), ('annlee 83 gmailcom', 'EMAIL')]
+
+Every search begins at a character that is rare (`@`, `.com`, `:`), so that text without any costs next to nothing.
+"""
+
+import ipaddress
+import re
+from collections.abc import Iterator
+
+from discreet.policy.finders.page import Page
+from discreet.policy.lists import ordinary
+from discreet.text.records import Secret
+
+AT = re.compile(r" ?@ ?[\w-]+(?:\.[\w-]+)*")
+LOCAL = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]*\Z")
+LONGEST_LOCAL = 64
+SPOKEN_AT = re.compile(r" (?:at|\(at\)|\[at\]) [\w-]+ (?:dot|\(dot\)|\[dot\]) [a-z]{2,4}(?!\w)")
+SPOKEN_LOCAL = re.compile(r"[\w.-]+\Z")
+BARE_END = re.compile(r"com(?![\w@-])|co ?in(?![\w@-])")
+PROVIDER = re.compile(
+    r"(?:g ?mail|gamil|gmial|gmai|ymail|yahoo|yaho|hotmail|outlook|icloud|proton|rediff|zoho|mail|live|aol|msn|gmx)s?$"
+)
+LONGEST_NAME = 4
+"""So many words before the provider may belong to a mail address without punctuation."""
+LINK = re.compile(r"://[^\s<>\"'`|)\]}]+|www\.[^\s<>\"'`|)\]}]+", re.IGNORECASE)
+SCHEME = re.compile(r"[a-z][a-z0-9+.-]*\Z", re.IGNORECASE)
+TOP = "com|org|net|edu|gov|io|co|info|biz|me|us|uk|de|fr|it|es|nl|se|no|dk|fi|pl|pt|ch|at|be|ie|in|ca|au|nz|jp|cn|br|eu"
+HOST_END = re.compile(rf"\.(?:{TOP})(?![\w@-]|\.\w)(?:/[^\s<>\"')]*)?")
+HOST = re.compile(r"(?<![\w@/.-])[a-z0-9][a-z0-9.-]*\Z")
+LONGEST_HOST = 64
+DOTTED = re.compile(r"\.\d{1,3}\.\d{1,3}\.\d{1,3}(?!\w|\.\d)")
+FIRST_PART = re.compile(r"(?<![\w.])\d{1,3}\Z")
+COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:")
+HYPHENS = re.compile(r"-[0-9A-Fa-f]{2}-[0-9A-Fa-f]{2}-")
+LONGEST_IP6 = 46
+IP6 = re.compile(r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?![\w:])")
+MAC = re.compile(r"(?<![\w:-])(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}(?![\w:-])")
+CREDENTIALS = re.compile(
+    r"://[^/\s:@]+:[^/\s@]+@|[?&](?:token|key|api_?key|sig|signature|password|secret|auth\w*)=", re.IGNORECASE
+)
+
+
+def find(page: Page) -> Iterator[Secret]:
+    text, lower = page.text, page.lower
+    if "@" in text:
+        yield from _mail(text)
+    if "com" in lower or "coin" in lower or "co in" in lower:
+        yield from _joined(page)
+    if "dot" in lower:
+        for match in SPOKEN_AT.finditer(lower):
+            if name := _back(SPOKEN_LOCAL, lower, match.start(), LONGEST_LOCAL):
+                yield Secret(match.start() - len(name), match.end(), "EMAIL", 0.7)
+    if "://" in text or "www." in lower:
+        yield from _links(text)
+    for match in HOST_END.finditer(lower):
+        if name := _back(HOST, lower, match.start(), LONGEST_HOST):
+            yield Secret(match.start() - len(name), match.end(), "URL", 0.5)
+    for match in DOTTED.finditer(text):
+        first = _back(FIRST_PART, text, match.start(), 4)
+        if first and all(int(part) < 256 for part in (first + match[0]).split(".")):
+            yield Secret(match.start() - len(first), match.end(), "IP", 0.8)
+    for match in COLONS.finditer(text):
+        around = max(0, match.start() - 4), match.start() + LONGEST_IP6
+        if (address := IP6.search(text, *around)) and _is_ip6(address[0]):
+            yield Secret(*address.span(), "IP", 0.8)
+        elif address := MAC.search(text, *around):
+            yield Secret(*address.span(), "MAC", 0.9)
+    for match in HYPHENS.finditer(text):
+        if address := MAC.search(text, max(0, match.start() - 4), match.start() + LONGEST_IP6):
+            yield Secret(*address.span(), "MAC", 0.9)
+
+
+def _back(pattern: re.Pattern[str], text: str, end: int, longest: int) -> str:
+    """What the pattern, which ends in `\\Z`, matches just before a place."""
+    match = pattern.search(text, max(0, end - longest), end)
+    return match[0] if match else ""
+
+
+def _mail(text: str) -> Iterator[Secret]:
+    for match in AT.finditer(text):
+        if name := _back(LOCAL, text, match.start(), LONGEST_LOCAL):
+            sure = "." in match[0]
+            yield Secret(match.start() - len(name), match.end(), "EMAIL", 0.95 if sure else 0.5)
+
+
+def _links(text: str) -> Iterator[Secret]:
+    for match in LINK.finditer(text):
+        scheme = _back(SCHEME, text, match.start(), 16) if match[0].startswith(":") else ""
+        end = match.start() + len(match[0].rstrip(".,;:!?"))
+        yield Secret(match.start() - len(scheme), end, "URL", 0.95 if CREDENTIALS.search(match[0]) else 0.6)
+
+
+def _joined(page: Page) -> Iterator[Secret]:
+    """Mail addresses that lost their punctuation: `ann 83 gmailcom`. Words before that are ordinary stay outside."""
+    lower = page.lower
+    for match in BARE_END.finditer(lower):
+        if lower[match.start() - 1 : match.start()] in (".", "@"):
+            continue
+        line = lower.rfind("\n", 0, match.start()) + 1
+        label = lower.rfind(": ", line, match.start())
+        line = line if label < 0 else label + 2
+        words = lower[line : match.start()].split(" ")[-LONGEST_NAME - 1 :]
+        host = words.pop() or (words.pop() + " " if words else "")
+        known = PROVIDER.search(host.rstrip())
+        if not host or host + match[0] in ordinary() or (not known and len(host) < 5):
+            continue
+        start = own = match.start() - len(host)
+        for word in reversed(words):
+            if not word or "@" in word or (word in ordinary() and len(word) > 1):
+                break
+            start -= len(word) + 1
+        if start < own or known is None or known.start() > 0:  # the provider alone names nobody
+            yield Secret(start, match.end(), "EMAIL", 0.75 if known else 0.55)
+
+
+def _is_ip6(text: str) -> bool:
+    try:
+        ipaddress.IPv6Address(text)
+    except ValueError:
+        return False
+    return sum(map(str.isalnum, text)) >= 3

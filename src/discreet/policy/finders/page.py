@@ -1,0 +1,275 @@
+r"""A text as finders look at it: in lower case too, in lines that know their speaker, and with what was asked before.
+
+    >>> page = Page("BOT: Your full name?\nUSER: ann lee")
+    >>> stretch = page.stretch_at(28)
+    >>> page.text[stretch.start : stretch.end], sorted(stretch.asked)
+    ('ann lee', ['PERSON'])
+
+A *stretch* is a line, or the part of one after a question mark. It is asked for what the question before it names, what
+the other speaker asks for in the line before, and what its own label names (`Phone: 555 0101`). Labels that stand
+before two or more lines are speakers, as are those of a record's turns.
+
+Most of a text is never asked about, so all of this is worked out on demand: speed is why lines are plain tuples and why
+what a sentence asks for is remembered by its text.
+"""
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+from discreet.policy.lists import word_set
+from discreet.text.records import Turn
+
+NOTHING: frozenset[str] = frozenset()
+WORDS_FOR = {
+    "PERSON": "name names surname firstname lastname fullname caller holder",
+    "ADDRESS": "address addresses street live lives living located location deliver delivery ship shipped mailing",
+    "ZIP": "zip zipcode postal postcode pincode",
+    "PHONE": "phone phones cell cellphone mobile telephone tel contact fax whatsapp call ph",
+    "EMAIL": "email emails mail e-mail mailid gmail inbox",
+    "SSN": "ssn social security sin itin",
+    "CARD": "card cards credit debit visa mastercard amex cc",
+    "ACCOUNT": "account accounts acct iban routing bank swift",
+    "PASSWORD": "password passwords passcode passphrase pwd pin cvv cvc otp passwd secret",
+    "LICENCE": "license licence licenses driver drivers driver's driving dl plate plates registration",
+    "PASSPORT": "passport passports visa",
+    "BIRTH": "birth born birthday dob birthdate",
+    "REFERENCE": """
+        order orders booking bookings confirmation reservation claim policy case ticket tracking reference ref invoice
+        pnr id ids number numbers no num code codes membership member serial receipt shipment parcel itinerary
+        transaction customer claimid policyid application record mrn patient
+    """,
+}
+"""Kind -> the words that announce a secret of that kind, or ask for it."""
+KINDS_OF: dict[str, frozenset[str]] = {}
+for _kind, _words in WORDS_FOR.items():
+    for _word in _words.split():
+        KINDS_OF[_word] = KINDS_OF.get(_word, NOTHING) | {_kind}
+WHERE = re.compile(r"\bwhere\b.{0,40}\b(?:live|sent?|ship|deliver\w*|located)\b|\bwho (?:am i|are you|is th?is)\b")
+ASKING = re.compile(r"\b(?:your|verify|provide|enter|confirm|give|tell|spell|type|need|share|what|which)\b")
+NUMBER = re.compile(r"\d(?:[ .\-/()]{0,3}\d)*")
+WORD = re.compile(r"[a-z][a-z'-]*")
+LABEL = re.compile(r"[ \t>*-]{0,4}([A-Za-z][A-Za-z .'-]{0,24}?) ?:[ \t]*")
+WALL = "\n\0\0\0\0\0\n"
+"""What stands between two texts on one page."""
+FARTHEST_COLON = 32
+LONGEST_REPLY = 80
+LONGEST_FRAME = 60
+"""More characters than this around an answer are no longer a frame."""
+INLINE_LABEL = re.compile(r"[\"”') \t]*(?:[A-Za-z]{2,12}: )?")
+ANSWER_WORDS = word_set(
+    """
+    ah also and dear give given here here's hers hi his is it it's its k kindly maam mam mine my of oh ok okay
+    please pls plz sir sorry sure that that's thats the there this ur uh um well yeah yep yes you your
+    """
+)
+"""Words that may stand around a bare answer."""
+
+
+class Stretch(NamedTuple):
+    """Characters from start to end, and the kinds of secrets that were asked for just before."""
+
+    start: int
+    end: int
+    asked: frozenset[str]
+
+
+Line = tuple[int, int, str, frozenset[str]]
+"""Start and end of what stands after the label; the speaker, if the label is one, or what the label announces."""
+
+
+@lru_cache(maxsize=1 << 14)
+def kinds_named(text: str) -> frozenset[str]:
+    """The kinds of secrets that words of a text in lower case announce."""
+    found = NOTHING
+    for word in WORD.findall(text):
+        if word in KINDS_OF:
+            found |= KINDS_OF[word]
+    if "who" in text or "where" in text:
+        for match in WHERE.finditer(text):
+            found |= {"PERSON" if match[0].startswith("who") else "ADDRESS"}
+    return found
+
+
+@lru_cache(maxsize=1 << 14)
+def asked_in(said: str) -> frozenset[str]:
+    """What a speaker asks for; one who gives his own name does not ask for one."""
+    return kinds_named(said) if "?" in said or ASKING.search(said) else NOTHING
+
+
+class Part(NamedTuple):
+    """Where the text of one record stands on a page."""
+
+    start: int
+    end: int
+    turns: Sequence[Turn]
+
+
+class Page:
+    """A text, or several that know nothing of each other, the same in lower case, and its lines.
+
+    Small texts are put on one page because every search has a price, whatever the length of what is searched.
+    """
+
+    def __init__(self, text: str, turns: Sequence[Turn] = ()) -> None:
+        self.parts = [Part(0, len(text), turns)]
+        self._write(text)
+
+    @classmethod
+    def joined(cls, texts: Iterable[tuple[str, Sequence[Turn]]]) -> "Page":
+        """Texts one after the other, with what no pattern reaches over between them."""
+        page = cls.__new__(cls)
+        page.parts = []
+        at = 0
+        written: list[str] = []
+        for text, turns in texts:
+            page.parts.append(Part(at, at + len(text), turns))
+            written.append(text)
+            at += len(text) + len(WALL)
+        page._write(WALL.join(written))
+        return page
+
+    def _write(self, text: str) -> None:
+        self.text = text
+        lower = text.lower()
+        # A few capitals have longer small letters, and positions would not agree.
+        self.lower = (
+            lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+        )
+
+    def part_at(self, position: int) -> Part:
+        return self.parts[bisect_right(self.parts, position, key=_start) - 1]
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        """The turns of dialogs, or the lines of texts; an empty line of nobody after each text."""
+        lines: list[Line] = []
+        for part in self.parts:
+            if part.turns:
+                lines += [(part.start + turn[1], part.start + turn[2], turn[0] or "?", NOTHING) for turn in part.turns]
+            else:
+                lines += _lines(self.text[part.start : part.end], part.start)
+            lines.append((part.end, part.end, WALL, NOTHING))
+        return lines
+
+    @cached_property
+    def pieces(self) -> list[tuple[int, int]]:
+        """What names and addresses may not reach beyond: the lines of speakers, or all of a text."""
+        if not self.dialog:
+            return [(part.start, part.end) for part in self.parts]
+        pieces: list[tuple[int, int]] = []
+        said: list[tuple[int, int]] = []
+        parts = iter(self.parts)
+        for start, end, speaker, _ in self.lines:
+            if speaker == WALL:
+                part = next(parts)
+                pieces += said or [(part.start, part.end)]
+                said = []
+            elif speaker:
+                said.append((start, end))
+        return pieces
+
+    @cached_property
+    def numbers(self) -> list[tuple[int, int]]:
+        """Digits with spaces, points, hyphens, slashes or brackets between them."""
+        return [match.span() for match in NUMBER.finditer(self.text)]
+
+    @cached_property
+    def asks_names(self) -> bool:
+        """Whether a question in the text may be about a name."""
+        return self.dialog and any(word in self.lower for word in ("name", "who", "caller", "holder"))
+
+    @cached_property
+    def dialog(self) -> bool:
+        """Whether anything in the text may be the answer to a question."""
+        if "?" in self.text or any(part.turns for part in self.parts):
+            return True
+        return ":" in self.text and any(speaker not in ("", WALL) or named for _, _, speaker, named in self.lines)
+
+    def replies(self, kind: str) -> list[tuple[int, int]]:
+        """The short stretches that answer a question about this kind."""
+        found: list[tuple[int, int]] = []
+        for number, (start, end, speaker, named) in enumerate(self.lines):
+            if speaker == WALL:
+                continue
+            if self.text.find("?", start, end) < 0:
+                if end - start < LONGEST_REPLY and kind in self._asked_before(number) | named:
+                    found.append((start, end))
+                continue
+            at = start
+            while at < end:
+                stretch = self.stretch_at(at)
+                if kind in stretch.asked and stretch.end - stretch.start < LONGEST_REPLY:
+                    found.append((stretch.start, stretch.end))
+                at = max(stretch.end, at + 1)
+        return found
+
+    def piece_at(self, position: int) -> tuple[int, int]:
+        number = bisect_right(self.pieces, (position, len(self.text) + 1)) - 1
+        return self.pieces[max(0, number)]
+
+    def stretch_at(self, position: int) -> Stretch:
+        """The stretch that a character belongs to; one of nothing for labels and line ends."""
+        number = bisect_right(self.lines, (position, len(self.text) + 1)) - 1
+        if number < 0 or position >= self.lines[number][1]:
+            return Stretch(position, position, NOTHING)
+        start, end, _, announced = self.lines[number]
+        question = self.text.rfind("?", start, position)
+        if question >= 0:
+            asked = kinds_named(self.lower[self.text.rfind("?", start, question) + 1 or start : question])
+            start = INLINE_LABEL.match(self.text, question + 1, position).end()  # type: ignore[union-attr]
+        else:
+            asked = self._asked_before(number) | announced
+        closing = self.text.find("?", position, end)
+        return Stretch(start, end if closing < 0 else closing + 1, asked)
+
+    def _asked_before(self, number: int) -> frozenset[str]:
+        """What the lines before this one ask for: those of the other speaker, or a question without one."""
+        start, end, speaker, _ = self.lines[number]
+        before = number - 1
+        while before >= 0 and self.lines[before][2] == speaker != "":
+            before -= 1
+        if before < 0:
+            return NOTHING
+        start, end, other, _ = self.lines[before]
+        said = self.lower[start:end]
+        if speaker or other:
+            return asked_in(said)
+        return kinds_named(said) if said.rstrip().endswith("?") else NOTHING
+
+    def alone(self, start: int, end: int) -> bool:
+        """Whether nothing else stands in the stretch but what people answer with: yes, it's."""
+        stretch = self.stretch_at(start)
+        rest = self.lower[stretch.start : start] + " " + self.lower[end : stretch.end]
+        if len(rest) > LONGEST_FRAME or stretch.start == stretch.end:
+            return False
+        return ANSWER_WORDS.issuperset(WORD.findall(rest)) and not any(map(str.isdigit, rest))
+
+
+def _start(part: Part) -> int:
+    return part.start
+
+
+def _lines(text: str, at: int) -> list[Line]:
+    """The lines of a text that begins at a place, each with its label, if it has one."""
+    lines: list[Line] = []
+    labels: list[re.Match[str] | None] = []
+    for line in text.split("\n"):
+        lines.append((at, at + len(line), "", NOTHING))
+        labels.append(LABEL.match(line) if line.find(":", 1, FARTHEST_COLON) > 0 else None)
+        at += len(line) + 1
+    if not any(labels):
+        return lines
+    often = Counter(label[1] for label in labels if label)
+    return [line if label is None else _labelled(line, label, often) for line, label in zip(lines, labels, strict=True)]
+
+
+def _labelled(line: Line, label: re.Match[str], often: Counter[str]) -> Line:
+    start, end, _, _ = line
+    announced = kinds_named(label[1].lower())
+    if announced or often[label[1]] == 1:
+        return start + label.end(), end, "", announced
+    return start + label.end(), end, label[1], NOTHING

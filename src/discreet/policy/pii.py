@@ -1,0 +1,139 @@
+r"""Personal data: the policy for real text, whose secrets nobody has listed (`policy: pii`).
+
+    >>> text = "my name is harris i live at 22 elm st, card 4111 1111 1111 1111"
+    >>> [(text[s.start : s.end], s.kind) for s in pii().secrets(Record(id="1", text=text))]
+    [('harris', 'PERSON'), ('22 elm st', 'ADDRESS'), ('4111 1111 1111 1111', 'CARD')]
+
+Names, places, street addresses, phones, mail addresses, cards and accounts (with check digits), national ids, dates of
+birth, ages, passwords, keys and tokens, links and IP addresses, licence plates, and the numbers of orders, bookings,
+cases, claims and policies; in text with capitals and in chats without. Each file of `finders` holds one way of
+finding. Every finding has a score; those of at least `threshold` count, and `conservative(pii())` takes all.
+
+`spacy` adds the people, places and organisations that a spaCy model finds: `auto` takes the model that is installed if
+one is, `none` (the default) does without and is some hundred times as fast.
+
+Sharp edges: it is made for English. It flags brands and other proper nouns as if they were names, and does not flag
+companies made of ordinary words. Dates are secret only as dates of birth. A word counts as ordinary if a dictionary
+has it in lower case, so in a chat without capitals a person called Rose is found only where something says that this
+is a name.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import tee
+from typing import Any
+
+from discreet.errors import SettingError
+from discreet.policy.contract import POLICIES, Policy
+from discreet.policy.finders import addresses, answers, doubts, keys, names, numbers, online
+from discreet.policy.finders.page import Page
+from discreet.policy.language import chosen_model, documents, installed_model, load, remembered
+from discreet.policy.scored import Scored
+from discreet.text.records import Record, Secret, Turn
+
+FINDERS = (online, keys, numbers, addresses, names, answers)
+ENTITIES = {
+    "PERSON": "PERSON",
+    "GPE": "PLACE",
+    "LOC": "PLACE",
+    "FAC": "PLACE",
+    "ORG": "ORGANIZATION",
+    "NORP": "NATIONALITY",
+}
+"""Labels of spaCy that are personal data, and our kinds for them."""
+ENTITY_SCORE = 0.55
+THRESHOLD = 0.5
+PAGE = 30_000
+"""So many characters of text are searched together."""
+
+
+class PII(Scored):
+    """Personal data, by patterns, context and word lists."""
+
+    def __init__(self, model: str | None) -> None:
+        self.model = model
+        self.threshold, self.thresholds = THRESHOLD, {}
+
+    def candidates(self, record: Record) -> Sequence[Secret]:
+        found = self._found(record)
+        return found + self._entities([record.text])[0] if self.model else found
+
+    def candidates_of_all(self, records: Iterable[Record]) -> Iterator[tuple[Record, Sequence[Secret]]]:
+        if not self.model:
+            for batch in _batches(records):
+                yield from zip(batch, self._found_in_all(batch), strict=True)
+            return
+        records, again = tee(records)
+        entities = remembered((record.text for record in records), self._entities)
+        for record, more in zip(again, entities, strict=True):
+            yield record, self._found(record) + more
+
+    def _found(self, record: Record) -> list[Secret]:
+        return self._on_page(Page(record.text, record.turns))
+
+    def _on_page(self, page: Page) -> list[Secret]:
+        found: list[Secret] = []
+        for finder in FINDERS:
+            found += finder.find(page)
+        if self.floor <= doubts.HIGHEST:
+            found += doubts.find(page)
+        return found
+
+    def _found_in_all(self, records: Sequence[Record]) -> list[list[Secret]]:
+        """The findings of several records, put on one page; each text once, however often it comes."""
+        texts = dict.fromkeys((record.text, record.turns) for record in records)
+        page = Page.joined(texts)
+        low = self.floor
+        found = sorted(secret for secret in self._on_page(page) if secret[3] >= low)
+        answers: dict[tuple[str, tuple[Turn, ...]], list[Secret]] = {}
+        at = 0
+        for key, (start, end, _) in zip(texts, page.parts, strict=True):
+            own: list[Secret] = []
+            while at < len(found) and found[at][0] < end:
+                first, last, kind, score = found[at]
+                own.append(Secret(first - start, last - start, kind, score))
+                at += 1
+            answers[key] = own
+        return [answers[record.text, record.turns] for record in records]
+
+    def _entities(self, texts: Sequence[str]) -> list[list[Secret]]:
+        assert self.model is not None
+        return [
+            [
+                Secret(entity.start_char, entity.end_char, ENTITIES[entity.label_], ENTITY_SCORE)
+                for entity in doc.ents
+                if entity.label_ in ENTITIES
+            ]
+            for doc in documents(load(self.model, ("ner",)), texts)
+        ]
+
+    def spec(self) -> Any:
+        return {"pii": {"spacy": self.model or "none"} | self.threshold_spec()}
+
+
+def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
+    """Records for one page; a text that holds what stands between texts has a page of its own."""
+    batch: list[Record] = []
+    size = 0
+    for record in records:
+        if "\0" in record.text:
+            if batch:
+                yield batch
+            yield [record]
+            batch, size = [], 0
+            continue
+        batch.append(record)
+        size += len(record.text)
+        if size >= PAGE:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+@POLICIES.register("pii")
+def pii(spacy: str = "none", threshold: float = THRESHOLD, kinds: dict[str, float] | None = None) -> Policy:
+    """Names, addresses, numbers, keys and other personal data; with a spaCy model if wanted."""
+    if not spacy:
+        raise SettingError("The setting 'spacy' of 'pii' is 'none', 'auto' or the name of a model.")
+    model = None if spacy == "none" else installed_model() if spacy == "auto" else chosen_model(spacy)
+    return PII(model).at(threshold, kinds)
