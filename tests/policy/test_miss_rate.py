@@ -5,7 +5,7 @@ import json
 import pytest
 
 from discreet.errors import InputError, RefusedError
-from discreet.mechanisms.jft import JFTOptions
+from discreet.mechanisms.jft import JFTOptions, checked_sample
 from discreet.policy.measure import measure
 from discreet.policy.miss_rate import MissRate, read_miss_rate, write_miss_rate
 from discreet.policy.specs import policy
@@ -32,13 +32,13 @@ def test_what_measuring_finds_comes_back_from_the_file(tmp_path) -> None:
 def test_jft_takes_its_counts_from_the_file_of_its_own_policy(tmp_path) -> None:
     path = tmp_path / "rate.json"
     write_miss_rate(path, MissRate(3, 6, DIGITS.fingerprint()))
-    options = JFTOptions(name="jft", epsilon=3, delta=1e-6, miss_rate=path)
-    assert options.counts(DIGITS) == (3, 6)
+    options = JFTOptions(name="jft", epsilon=3, delta=1e-6, miss_rate=str(path))
+    assert checked_sample(options, DIGITS) == (3, 6)
     with pytest.raises(RefusedError, match="another policy"):
-        options.counts(policy("nothing"))
+        checked_sample(options, policy("nothing"))
     with pytest.raises(ValueError, match="not both"):
-        JFTOptions(name="jft", epsilon=3, delta=1e-6, miss_rate=path, missed=1, sample=2)
-    assert JFTOptions(name="jft", epsilon=3, delta=1e-6, missed=1, sample=2).counts(DIGITS) == (1, 2)
+        JFTOptions(name="jft", epsilon=3, delta=1e-6, miss_rate=str(path), missed=1, sample=2)
+    assert checked_sample(JFTOptions(name="jft", epsilon=3, delta=1e-6, missed=1, sample=2), DIGITS) == (1, 2)
 
 
 @pytest.mark.parametrize(

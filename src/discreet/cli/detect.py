@@ -91,6 +91,8 @@ def detect(
 def _found(
     records: Iterable[Record], policy: "Policy", limit: int | None, workers: int | None
 ) -> Iterator[tuple[Record, tuple[Secret, ...], tuple[Secret, ...] | None]]:
+    from discreet.policy.many import secrets_on_all_cores
+
     for record, secrets in secrets_on_all_cores(policy, islice(records, limit), workers):
         yield record, secrets, None if record.pair is None else policy.secrets(record.of_pair())
 
