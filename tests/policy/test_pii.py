@@ -1,5 +1,6 @@
 """`pii` finds what people would not want read, in text with and without capitals, and leaves the rest alone."""
 
+import cProfile
 import doctest
 import importlib
 import re
@@ -31,7 +32,8 @@ def words_found(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "name", [f"discreet.policy.finders.{name}" for name in FINDERS.split()] + ["discreet.policy.lists"]
+    "name",
+    [f"discreet.policy.finders.{name}" for name in FINDERS.split()] + ["discreet.policy.lists", "discreet.policy.pii"],
 )
 def test_the_examples_in_the_modules_are_true(name: str) -> None:
     assert doctest.testmod(importlib.import_module(name)).failed == 0
@@ -132,6 +134,23 @@ def test_a_name_given_once_is_found_everywhere() -> None:
 def test_names_do_not_reach_over_turns() -> None:
     text = "USER: Zebulon\nUSER: 12 Elm St\nUSER: Quillfeather"
     assert words_found(text) == {"Zebulon", "12 Elm St", "Quillfeather"}
+
+
+@pytest.mark.parametrize(
+    "piece", ["a", "1 ", "A ", "x: y\n", "a.b", "com ", "name? ", "12 Elm\n", "order xqz 12 ", "?", "@"]
+)
+def test_work_grows_with_the_length_of_a_text_and_not_with_its_square(piece: str) -> None:
+    """Counted in calls of functions, which unlike seconds are the same on every machine."""
+    made = pii()
+
+    def calls(length: int) -> int:
+        text = (piece * length)[:length]
+        counted = cProfile.Profile()
+        counted.runcall(made.secrets, Record(id="1", text=text + " "))
+        return sum(entry.callcount for entry in counted.getstats())
+
+    calls(500)
+    assert calls(8_000) < 8 * calls(2_000) + 2_000
 
 
 @settings(derandomize=True, deadline=None, max_examples=40)

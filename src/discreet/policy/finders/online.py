@@ -25,6 +25,7 @@ BARE_END = re.compile(r"com(?![\w@-])|co ?in(?![\w@-])")
 PROVIDER = re.compile(
     r"(?:g ?mail|gamil|gmial|gmai|ymail|yahoo|yaho|hotmail|outlook|icloud|proton|rediff|zoho|mail|live|aol|msn|gmx)s?$"
 )
+LONGEST_MAIL = 120
 LONGEST_NAME = 4
 """So many words before the provider may belong to a mail address without punctuation."""
 LINK = re.compile(r"://[^\s<>\"'`|)\]}]+|www\.[^\s<>\"'`|)\]}]+", re.IGNORECASE)
@@ -101,7 +102,7 @@ def _joined(page: Page) -> Iterator[Secret]:
     for match in BARE_END.finditer(lower):
         if lower[match.start() - 1 : match.start()] in (".", "@"):
             continue
-        line = lower.rfind("\n", 0, match.start()) + 1
+        line = max(lower.rfind("\n", 0, match.start()) + 1, match.start() - LONGEST_MAIL)
         label = lower.rfind(": ", line, match.start())
         line = line if label < 0 else label + 2
         words = lower[line : match.start()].split(" ")[-LONGEST_NAME - 1 :]

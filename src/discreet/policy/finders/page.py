@@ -228,10 +228,7 @@ class Page:
 
     def _asked_before(self, number: int) -> frozenset[str]:
         """What the lines before this one ask for: those of the other speaker, or a question without one."""
-        start, end, speaker, _ = self.lines[number]
-        before = number - 1
-        while before >= 0 and self.lines[before][2] == speaker != "":
-            before -= 1
+        speaker, before = self.lines[number][2], self._others[number]
         if before < 0:
             return NOTHING
         start, end, other, _ = self.lines[before]
@@ -239,6 +236,16 @@ class Page:
         if speaker or other:
             return asked_in(said)
         return kinds_named(said) if said.rstrip().endswith("?") else NOTHING
+
+    @cached_property
+    def _others(self) -> list[int]:
+        """For every line, the last one before it that is not the same speaker's; -1 where there is none."""
+        others: list[int] = []
+        last = ""
+        for number, (_, _, speaker, _) in enumerate(self.lines):
+            others.append(others[-1] if others and speaker and speaker == last else number - 1)
+            last = speaker
+        return others
 
     def alone(self, start: int, end: int) -> bool:
         """Whether nothing else stands in the stretch but what people answer with: yes, it's."""

@@ -31,6 +31,7 @@ SHORT = word_set(
     not now of off on one or our out pay see so the to too two up us use was way we who why yes you
     """
 )
+LONGEST_SLIP = 40
 SHORTEST_SLIP = 6
 """Shorter words are too near to each other: `maria` is one letter from `mania`."""
 CHAT = word_set(
@@ -74,6 +75,8 @@ def looks_ordinary(word: str) -> bool:
     if word in ordinary() or _contraction(word):
         return True
     if word in given() or word in family() or word in places():
+        return False
+    if len(word) > LONGEST_SLIP:
         return False
     joined, frequent, without_one = _frequent()
     if any(word[:at] in joined and word[at:] in joined for at in range(2, len(word) - 1)):
