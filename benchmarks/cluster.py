@@ -12,6 +12,7 @@ import argparse
 import tempfile
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from discreet.policy.specs import policy
@@ -31,6 +32,11 @@ NAMES = policy("customersim")
 WORDS = Perturbation(epsilon=10.0, seed=1, draws="occurrence")
 
 
+@cache
+def perturber() -> Perturber:
+    return Perturber(load_embedding("glove-50d"), WORDS)
+
+
 def local(case: str, path: Path, out: Path) -> None:
     records = open_records(path)
     if case == "redact":
@@ -38,7 +44,7 @@ def local(case: str, path: Path, out: Path) -> None:
     elif case == "dedup":
         changed = dedup_all(records, Dedup(split=None))
     else:
-        changed = perturb_all(records, NAMES, Perturber(load_embedding("glove-50d"), WORDS))
+        changed = perturb_all(records, NAMES, perturber())
     write(out, changed, like=records)
 
 
@@ -72,6 +78,8 @@ def main() -> None:
             write(paths[name], simulate(size, 1))
         out = Path(folder, "out.jsonl")
         chosen = {case: paths["perturb" if case == "perturb" else "other"] for case in CASES}
+        for case in CASES:
+            local(case, paths["small"], out)
         found = {case: [timed(lambda case=case: local(case, chosen[case], out))] for case in CASES}  # type: ignore[misc]
         for cores in (1, 2):
             with connect(cores=cores) as cluster:

@@ -40,9 +40,8 @@ def cluster():
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch):
-    whole = cutting.shards
-    for module in ("rows", "dedup"):
-        monkeypatch.setattr(f"discreet.sanitize.cluster.{module}.shards", lambda records: whole(records, 12_000))
+    monkeypatch.setattr(cutting, "SMALLEST", 12_000)
+    monkeypatch.setattr(cutting, "EACH", 2)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import InputError
-from discreet.sanitize.cluster.shards import Walk, shards
+from discreet.sanitize.cluster.shards import SMALLEST, Walk, cut_for, shards
 from discreet.text.reading import open_records
 from discreet.text.records import Record
 from discreet.text.writing import write
@@ -48,6 +48,13 @@ def test_other_files_are_cut_where_they_can_be(tmp_path, name):
     records = open_records(tmp_path / name)
     found = [record for shard in shards(records, 100) for record in Walk(shard, "stop")]
     assert [(r.id, r.text) for r in found] == [(r.id, r.text) for r in records]
+
+
+def test_small_files_are_cut_for_the_cores_there_are(tmp_path):
+    write(tmp_path / "mail.jsonl", [Record(f"r{n}", "text " * 100) for n in range(3000)])
+    records = open_records(tmp_path / "mail.jsonl")
+    assert 7 <= len(cut_for(records, 2)) <= 8
+    assert len(cut_for(records, 10_000)) <= 1 + (tmp_path / "mail.jsonl").stat().st_size // SMALLEST
 
 
 def test_row_groups_of_parquet_are_shards(tmp_path):

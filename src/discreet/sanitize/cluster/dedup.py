@@ -19,7 +19,7 @@ from discreet.files import canonical_json
 from discreet.policy.contract import Policy
 from discreet.sanitize.cluster.engine import Cluster, Columns
 from discreet.sanitize.cluster.rows import Done, Joined, policy_of
-from discreet.sanitize.cluster.shards import Shard, Walk, shards
+from discreet.sanitize.cluster.shards import Shard, Walk, cut_for
 from discreet.sanitize.dedup.near import NearTexts, Signed
 from discreet.sanitize.dedup.run import Compared, Dedup, Tally, chunks, without
 from discreet.sanitize.dedup.seen import digests
@@ -44,7 +44,7 @@ def dedup_file(
     """Writes a copy without later copies; returns what was done, and how many bad rows were skipped."""
     if settings.method == "bloom":
         raise SettingError("A Bloom filter bounds the memory of one process; with --engine ray use --method exact.")
-    cut, on_bad = shards(records), records.on_bad
+    cut, on_bad = cut_for(records, cluster.cores), records.on_bad
     find = _near if settings.method == "near" else _exact
     later = find(cluster, cut, on_bad, settings)
     fields = records.fields

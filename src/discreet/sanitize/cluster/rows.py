@@ -16,7 +16,7 @@ from discreet.policy.contract import Policy
 from discreet.policy.specs import policy as make_policy
 from discreet.sanitize import redact as local
 from discreet.sanitize.cluster.engine import Cluster
-from discreet.sanitize.cluster.shards import Shard, Walk, shards
+from discreet.sanitize.cluster.shards import Shard, Walk, cut_for
 from discreet.sanitize.perturb.noise import Draws
 from discreet.sanitize.perturb.run import Perturbation, Perturber, perturb_all
 from discreet.sanitize.perturb.run import Tally as PerturbTally
@@ -98,7 +98,7 @@ def detect_file(cluster: Cluster, records: RecordFile, policy: Policy, skipped: 
         ]
         return found, sum(walk.skipped.values())
 
-    for found, left_out in cluster.map(shards(records), work):
+    for found, left_out in cluster.map(cut_for(records, cluster.cores), work):
         skipped.append(left_out)
         yield from found
 
@@ -115,7 +115,7 @@ def redact_file(
 
     total = local.Tally()
     joined = Joined(records.path, total.merge)
-    write_rows(output, joined.rows(cluster.map(shards(records), work)), records)
+    write_rows(output, joined.rows(cluster.map(cut_for(records, cluster.cores), work)), records)
     return total, joined.skipped
 
 
@@ -148,5 +148,5 @@ def perturb_file(
 
     total = PerturbTally()
     joined = Joined(records.path, total.merge)
-    write_rows(output, joined.rows(cluster.map(shards(records), work)), records)
+    write_rows(output, joined.rows(cluster.map(cut_for(records, cluster.cores), work)), records)
     return total, joined.skipped

@@ -24,6 +24,9 @@ from discreet.text.reading import RecordFile
 from discreet.text.records import Record
 
 SIZE = 1 << 23
+SMALLEST = 1 << 16
+EACH = 4
+"""Shards for each core, so that a slow one does not keep the others waiting at the end."""
 MARK = b"\xef\xbb\xbf"
 
 
@@ -50,6 +53,12 @@ def shards(records: RecordFile, size: int = SIZE) -> list[Shard]:
         for kind, start, stop, first in _cuts(away, size):
             found.append(Shard(len(found), away, kind, start, stop, first))
     return found
+
+
+def cut_for(records: RecordFile, cores: int) -> list[Shard]:
+    """The shards of a file or folder for so many cores: of 8 MB, or smaller where there would be too few."""
+    total = sum(source.path.stat().st_size for source in records.sources)
+    return shards(records, max(SMALLEST, min(SIZE, total // (EACH * cores))))
 
 
 def _cuts(source: Source, size: int) -> Iterator[tuple[str, int, int, int]]:
