@@ -101,7 +101,7 @@ def test_a_model_that_learned_its_canaries_gives_their_coins_away(in_or_out, eit
 
 def test_a_small_promise_is_refuted_and_a_large_one_is_not(either):
     manifest, model, encoder = either
-    for plan, wrong in ((PLAN.with_noise(20.0), True), (PLAN.with_noise(0.2), False)):
+    for plan, wrong in ((PLAN.with_noise(20.0), True), (PLAN.with_noise(0.6), False)):
         guarantee = SelectivePrivacy(plan=plan, delta=DELTA).guarantee()
         found = audit(
             Target(model, encoder, GOLD, manifest=manifest, guarantee=guarantee), AuditOptions(exposure=False)

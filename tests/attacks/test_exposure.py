@@ -30,35 +30,35 @@ def fresh(name, encoder):
     return model.eval()
 
 
-def by_hand(model, encoder, template, marked):
+def by_hand(model, encoder, template):
     """Both scores of every member, one at a time: log p(secret | prefix) and log p a token of the sentence."""
     secrets, sentences = [], []
     for number in range(template.size):
         filling = template.member(number)
-        record = Record("", template.fill(filling).text)
-        tokens = encoder.encode(record, template.fill(filling).secrets)
-        cut = tokens if marked else encoder.encode(record, ())
-        ids = torch.from_numpy(cut.ids[None].astype(np.int64))
+        text, marks = template.fill(filling)
+        tokens = encoder.encode(Record("", text), marks)
+        ids = torch.from_numpy(tokens.ids[None].astype(np.int64))
         chances = -score(model, ids[:, :-1], ids[:, 1:]).loss[0].double().numpy()
-        assert marked
         secrets.append(chances[tokens.target_is_secret].sum())
         sentences.append(chances[:-1].mean())
     return np.array(secrets), np.array(sentences)
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_ranks_are_those_of_scoring_every_member_by_hand(name, encoder, manifest):
+def test_ranks_are_those_of_scoring_every_member_by_hand(name, encoder):
     model = fresh(name, encoder)
+    template = Template("The code is {0}, I think.", (Slot("digits", DIGITS, 2),))
+    manifest = Manifest(template, tuple(Canary(str(n), template.member(n)) for n in (3, 41, 68, 99)))
     found = expose(model, encoder, manifest, "gold")
-    for ranks, scores in zip(("rank", "rank_sentence"), by_hand(model, encoder, manifest.template, True), strict=True):
+    for ranks, scores in zip(("rank", "rank_sentence"), by_hand(model, encoder, template), strict=True):
         for canary, own in zip(manifest.canaries, found.canaries, strict=True):
-            at = manifest.template.index(canary.secret)
-            assert getattr(own, ranks) == pytest.approx(1 + (np.delete(scores, at) >= scores[at]).sum(), abs=1)
+            at = template.index(canary.secret)
+            assert getattr(own, ranks) == 1 + (np.delete(scores, at) >= scores[at]).sum()
     first = found.canaries[0]
     assert first.exact
     assert first.detected
-    assert first.exposure == pytest.approx(math.log2(1000 / (first.rank or 0)))
-    assert first.exposure_sentence == pytest.approx(math.log2(1000 / (first.rank_sentence or 0)))
+    assert first.exposure == pytest.approx(math.log2(100 / (first.rank or 0)))
+    assert first.exposure_sentence == pytest.approx(math.log2(100 / (first.rank_sentence or 0)))
 
 
 def test_reading_on_only_where_it_matters_changes_no_rank(encoder, manifest, monkeypatch):

@@ -252,7 +252,8 @@ def _sampling(plan: Plan, options: EngineOptions, randomness: Randomness) -> Che
         f"units join {share:.4f} of the batches, planned {rate:.4f}; under Poisson sampling that share, such sizes of "
         f"batches and such turns of units come up by chance {', '.join(f'{chance:.2g}' for chance in chances)}"
     )
-    return Check(min(chances) >= options.error / len(chances), told, share, rate)
+    allowed = options.error / len(chances) / 2  # half, because the chi-square only matches two moments
+    return Check(min(chances) >= allowed, told, share, rate)
 
 
 def _spread_chance(counts: NDArray[np.int64], trials: int, rate: float) -> float:

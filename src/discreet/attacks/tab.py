@@ -22,7 +22,7 @@ from discreet.attacks.contract import ATTACKS, AttackOptions, Target, Told
 from discreet.attacks.decoding import by_length, likeliest
 from discreet.attacks.reading import AnyReader
 from discreet.attacks.signals import chances
-from discreet.attacks.texts import records_of
+from discreet.attacks.texts import records_of, some_of
 from discreet.policy.contract import Policy
 from discreet.text.records import Record
 from discreet.text.tokenize import Encoder, Tokens
@@ -70,6 +70,8 @@ class TabOptions(AttackOptions):
     beams: int = Field(default=5, ge=1)
     real: int = Field(default=100, ge=0)
     """Unusual records of the corpus tried at most."""
+    among: int = Field(default=5000, ge=1)
+    """Records that the unusual ones are looked for among; a larger corpus is sampled."""
     longest: int = Field(default=64, ge=1)
     """Tokens of a text that are tried to complete at most."""
 
@@ -176,7 +178,8 @@ class TabAttack:
         texts = {"planted": planted_texts(target)}
         if target.corpus is not None and options.real:
             canaries = target.manifest.record_ids() if target.manifest else frozenset()
-            records = [record for record in target.corpus.records("train") if record.id not in canaries]
+            trained_on = (record for record in target.corpus.records("train") if record.id not in canaries)
+            records = some_of(trained_on, options.among, target.seed)
             model = target.reference if target.reference is not None else target.model
             texts["real"] = unusual_texts(model, target.encoder, target.policy, records, options.real)
         done = 0

@@ -133,7 +133,7 @@ def drawn_apart(corpus: Corpus, policy: Policy, most: int, *, seed: int = 0, wit
     def rare(split: str) -> Iterator[Record]:
         return (r for r in corpus.records(split) if r.id not in without and texts[digest(r.text)] == 1)
 
-    members, others = _some(rare("train"), most, seed), _some(rare(held_out), most, seed + 1)
+    members, others = some_of(rare("train"), most, seed), some_of(rare(held_out), most, seed + 1)
     size = min(len(members), len(others))
     if not size:
         raise InputError(f"The {held_out} split of '{corpus.name}' has no record that is not in its train split.")
@@ -144,7 +144,7 @@ def digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
 
 
-def _some(records: Iterable[Record], most: int, seed: int) -> list[Record]:
+def some_of(records: Iterable[Record], most: int, seed: int) -> list[Record]:
     """So many records of a stream, each as likely as any other."""
     draw, kept = random.Random(seed), list[Record]()
     for number, record in enumerate(records):
