@@ -72,7 +72,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="discreet-cluster-") as folder:
-        sizes = {"small": 40, "perturb": options.perturbed, "other": options.records}
+        sizes = {"small": 400, "perturb": options.perturbed, "other": options.records}
         paths = {name: Path(folder, f"{name}.jsonl") for name in sizes}
         for name, size in sizes.items():
             write(paths[name], simulate(size, 1))
