@@ -21,7 +21,7 @@ MECHANISMS = {
 @app.command()
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Where dialogs and runs go.")] = Path("demo"),
-    dialogs: Annotated[int, typer.Option("-n", help="How many dialogs to simulate.")] = 3600,
+    dialogs: Annotated[int, typer.Option("-n", help="How many dialogs to simulate.")] = 2400,
     changes: Annotated[
         list[str] | None, typer.Option("--set", help="Change the recipe, e.g. training.epochs=2.")
     ] = None,
