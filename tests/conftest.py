@@ -19,3 +19,8 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("needs the public data sets in ../shared/data")
     return SHARED_DATA
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest file first, so that no process is left alone with it in the end."""
+    items.sort(key=lambda item: item.path.name != "test_docs.py")

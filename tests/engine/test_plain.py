@@ -131,7 +131,7 @@ def test_a_batch_without_targets_changes_nothing(tmp_path):
 
 
 def test_a_loss_that_is_not_a_number_stops_with_advice(tmp_path):
-    with pytest.raises(DiscreetError, match="step 0; lower training"):
+    with pytest.raises(DiscreetError, match="not a number; lower training"):
         fit(
             fresh_model(),
             Points(),

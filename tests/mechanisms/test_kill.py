@@ -26,7 +26,7 @@ from discreet.mechanisms.train import train
 from discreet.text.corpus import Corpus
 
 folder, mechanism, kills = Path(sys.argv[2]), json.loads(sys.argv[3]), int(sys.argv[4])
-corpus = Corpus({"train": [note(n) for n in range(40)]}, "notes")
+corpus = Corpus({"train": [note(n) for n in range(24)]}, "notes")
 applied = os.open(folder / "applied.txt", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
 apply = PrivateStep._apply
 
@@ -89,7 +89,7 @@ while len(facts) < kills:
     runs += 1
 (folder / "facts.json").write_text(json.dumps(facts))
 """
-BUDGET = {"noise": 3.0, "batch": 10, "epochs": 4, "randomness": "secure"}
+BUDGET = {"noise": 3.0, "batch": 8, "epochs": 3, "randomness": "secure"}
 KILLS = {"dp-sgd": 6, "selective": 8, "crt": 6}
 MECHANISMS = {
     "dp-sgd": {"name": "dp-sgd", **BUDGET, "public_vocabulary": True},
