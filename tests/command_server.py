@@ -49,7 +49,9 @@ class CommandServer:
             request = {"what": what, "folder": str(folder), "output": output.name}
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
-            return Done(int(self._process.stdout.readline()), output.read())
+            code = self._process.stdout.readline()
+            assert code, "the process that runs commands has ended"
+            return Done(int(code), output.read())
 
 
 def import_everything() -> None:
