@@ -124,7 +124,7 @@ class Recipe(Settings):
     data: DataSettings | None = None
     """None only for a run made in Python from a corpus that is not in a file."""
     policy: Any = None
-    """A policy's name or its YAML form. Needed by every mechanism but `none`, and to train a tokenizer."""
+    """A policy's name or its YAML form. Needed by mechanisms that go by secrets, and to train a tokenizer."""
     task: Literal["language", "classification"] = "language"
     """Predicting the next token, or the label of a record."""
     mechanism: MechanismSettings = MechanismSettings()
