@@ -55,7 +55,7 @@ class CommandServer:
 
 
 def import_everything() -> None:
-    """All that commands import and compile, so that their processes find it done. No thread may be started here."""
+    """All that commands import and compile, so that their processes find it done. No thread may be left running."""
     import torch
     import transformers.models.auto.modeling_auto  # noqa: F401
 
@@ -69,7 +69,9 @@ def import_everything() -> None:
 
     discreet.cli.load_commands()
     MECHANISMS.names()
-    Noise(Randomness()).add_([torch.zeros(3)], 1.0)
+    noise = Noise(Randomness())
+    noise.add_([torch.zeros(3)], 1.0)  # compiles
+    noise._pool.shutdown()  # its threads would not live on in a forked process
 
 
 def serve() -> None:
