@@ -6,8 +6,9 @@ const HERE = new URL(".", location.href);
 async function ownName() {
   const fresh = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
   let name = sessionStorage.getItem("worker") || fresh();
-  if (navigator.locks) {
-    while (!(await holdsLock(name))) name = fresh();
+  for (let tries = 0; navigator.locks && !(await holdsLock(name)); tries += 1) {
+    if (tries < 10) await new Promise((later) => setTimeout(later, 100)); // a page that is reloaded may not be gone yet
+    else name = fresh();
   }
   sessionStorage.setItem("worker", name);
   return name;
