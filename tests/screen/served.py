@@ -20,7 +20,7 @@ class Served(NamedTuple):
 
     def marked(self) -> dict[str, list[str]]:
         """The marked words of the screened records, by id."""
-        texts = {number: record for number, record in enumerate(self.screening.sample.records)}
+        texts = dict(enumerate(self.screening.sample.records))
         return {
             texts[number].id: [texts[number].text[mark.start : mark.end] for mark in marks]
             for number, marks in self.screening.store.done().items()
@@ -41,9 +41,7 @@ def served(folder: Path, texts: Sequence[str], **options: Any) -> Iterator[Serve
     try:
         yield Served(url, screening, folder)
     finally:
-        stop = urllib.request.Request(
-            url + "api/stop", b'{"worker": "the-end-"}', {"Content-Type": "application/json"}
-        )
+        stop = urllib.request.Request(url + "api/stop", b'{"worker": "the-end-"}', {"Content-Type": "application/json"})
         with contextlib.suppress(OSError):  # it may have been closed from the page
             urllib.request.urlopen(stop).close()
         thread.join()

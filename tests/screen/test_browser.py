@@ -104,18 +104,18 @@ def test_twenty_records_from_the_first_to_the_result_with_a_reload_in_the_middle
             box = box_of(page, "Zebulon")
             page.mouse.dblclick((box["left"] + box["right"]) / 2, box["middle"])
             chip(page, "OTHER").click()
-            expect(page.locator("mark.person")).to_have_text("Zebulon")
+            expect(page.locator("#parts mark.person")).to_have_text("Zebulon")
             if number == 10:
                 shown = page.locator("#record-id").inner_text()
                 page.reload()
                 expect(page.locator("#record-id")).to_have_text(shown)
-                expect(page.locator("mark.person")).to_have_text("Zebulon")
+                expect(page.locator("#parts mark.person")).to_have_text("Zebulon")
                 expect(page.locator("#count")).to_have_text("10 of 20 done")
-                page.locator("mark.policy").click()
+                page.locator("#parts mark.policy").click()
                 page.locator("#remove").click()
-                expect(page.locator("mark.removed")).to_have_count(1)
+                expect(page.locator("#parts mark.removed")).to_have_count(1)
                 page.locator("#undo").click()
-                expect(page.locator("mark.policy")).to_have_count(1)
+                expect(page.locator("#parts mark.policy")).to_have_count(1)
             hand_in(page)
         expect(page.locator("#result h2")).to_have_text("All 20 records are screened")
         expect(page.locator(".headline")).to_contain_text("missed 20 of 40 secrets: 50.00 %")
@@ -151,7 +151,7 @@ def test_html_is_shown_as_text_and_does_nothing(window, tmp_path):
         assert page.locator("#parts script, #parts img, #parts b").count() == 0
         drag(page, "<b>Zebulon</b>")
         chip(page, "OTHER").click()
-        expect(page.locator("mark.person")).to_have_text("<b>Zebulon</b>")
+        expect(page.locator("#parts mark.person")).to_have_text("<b>Zebulon</b>")
         hand_in(page)
         assert page.evaluate("window.bad") is None
         assert here.marked() == {"t0": ["<b>Zebulon</b>", "42"]}
@@ -168,11 +168,11 @@ def test_right_to_left_text_and_emoji_are_marked_where_they_stand(window, tmp_pa
                 page.keyboard.press("Shift+ArrowLeft")
                 expect(page.locator("#selection q")).to_have_text("דוד כהן")
                 page.keyboard.press("Enter")
-                expect(page.locator("mark.person")).to_have_text("דוד כהן")
+                expect(page.locator("#parts mark.person")).to_have_text("דוד כהן")
             else:
                 drag(page, "👩🏽‍⚕️ Zoë")
                 chip(page, "OTHER").click()
-                expect(page.locator("mark.person")).to_have_text("👩🏽‍⚕️ Zoë")
+                expect(page.locator("#parts mark.person")).to_have_text("👩🏽‍⚕️ Zoë")
             hand_in(page)
         assert here.marked() == {"t0": ["דוד כהן", "4711"], "t1": ["👩🏽‍⚕️ Zoë", "99"]}
 
@@ -188,7 +188,7 @@ def test_records_of_five_thousand_characters(window, tmp_path):
         expect(page.locator("#record")).to_be_visible()  # there is more to read, so it is not handed in
         drag(page, "Zebulon Quux")
         chip(page, "OTHER").click()
-        expect(page.locator("mark.person")).to_have_text("Zebulon Quux")
+        expect(page.locator("#parts mark.person")).to_have_text("Zebulon Quux")
         page.keyboard.press("n")
         expect(page.locator("#result")).to_be_visible()
         assert here.marked() == {"t0": ["Zebulon Quux", "12"]}
@@ -207,13 +207,13 @@ def test_keys_alone_are_enough(window, tmp_path):
             press("l")
             expect(page.locator("#selection q")).to_have_text("Zebulon")
             press("2")
-            expect(page.locator("mark.person")).to_have_attribute("data-label", "+ PERSON")
+            expect(page.locator("#parts mark.person")).to_have_attribute("data-label", "+ PERSON")
             press("j")
             expect(page.locator("#selection")).to_contain_text("NUMBER, found by the policy")
             press("x")
-            expect(page.locator("mark.removed")).to_have_count(1)
+            expect(page.locator("#parts mark.removed")).to_have_count(1)
             press("u")
-            expect(page.locator("mark.policy")).to_have_count(1)
+            expect(page.locator("#parts mark.policy")).to_have_count(1)
             for _ in range(3):
                 press("ArrowRight")
             press("Shift+ArrowRight")
@@ -222,7 +222,7 @@ def test_keys_alone_are_enough(window, tmp_path):
             expect(page.locator("#selection q")).to_have_text("Ann Le")
             press("e")
             press("m")
-            expect(page.locator("mark.person")).to_have_text(["Zebulon", "Ann Lee"])
+            expect(page.locator("#parts mark.person")).to_have_text(["Zebulon", "Ann Lee"])
             if number == 1:  # back to the record before, and on again
                 before = page.locator("#record-id").inner_text()
                 press("b")
@@ -233,7 +233,9 @@ def test_keys_alone_are_enough(window, tmp_path):
             press("Space" if number else "n")
             expect(page.locator("#count")).to_have_text(f"{number + 1} of 3 done")
         expect(page.locator("#result")).to_be_visible()
-        assert list(here.marked().values()) == [["Zebulon", str(n), "Ann Lee"] for n in (int(i[1:]) for i in here.marked())]
+        assert list(here.marked().values()) == [
+            ["Zebulon", str(n), "Ann Lee"] for n in (int(i[1:]) for i in here.marked())
+        ]
 
 
 def test_a_wrong_address_shows_nothing_of_the_records(chromium, tmp_path):

@@ -1,7 +1,7 @@
 """Marks stay sorted and apart, marking never uncovers, and positions survive the way to the browser and back."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import InputError
@@ -15,6 +15,7 @@ def utf16(text):
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
+@settings(deadline=None, max_examples=50)
 @given(TEXTS)
 def test_every_position_is_the_length_in_utf16_of_what_stands_before(text):
     units = Units(text)
@@ -23,6 +24,7 @@ def test_every_position_is_the_length_in_utf16_of_what_stands_before(text):
         assert units.position(units.of(position)) == position
 
 
+@settings(deadline=None, max_examples=50)
 @given(TEXTS)
 def test_a_unit_inside_a_character_or_outside_the_text_is_refused(text):
     units = Units(text)
@@ -46,6 +48,7 @@ def characters(marks):
     return {(part, position) for part, start, end, _ in marks for position in range(start, end)}
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.lists(MARKS, max_size=12))
 def test_marking_keeps_marks_apart_and_covers_exactly_what_was_marked(new):
     marks = ()
@@ -59,6 +62,7 @@ def test_marking_keeps_marks_apart_and_covers_exactly_what_was_marked(new):
     assert sum(old.end - old.start for old in marks) == len(characters(marks))
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.lists(MARKS, min_size=1, max_size=12), st.integers(0))
 def test_unmarking_takes_one_mark_and_leaves_the_rest(new, which):
     marks = ()

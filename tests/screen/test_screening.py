@@ -8,6 +8,7 @@ import pytest
 from discreet.errors import InputError, RefusedError, SettingError
 from discreet.mechanisms.jft import JFTOptions, checked_sample
 from discreet.policy.gold import marked
+from discreet.policy.measure import measure
 from discreet.policy.specs import policy
 from discreet.screen.marking import Mark
 from discreet.screen.result import result_of, write_results
@@ -54,6 +55,13 @@ def test_a_screening_that_cannot_begin_leaves_no_file_behind(notes, opened):
     with pytest.raises(InputError, match="split 'test'"):
         opened(notes, "digits", split="test")
     assert [path.name for path in notes.parent.iterdir()] == ["notes.jsonl"]
+
+
+def test_a_work_file_that_cannot_be_written_is_one_sentence(notes, opened):
+    with pytest.raises(InputError, match="name another"):
+        opened(notes, "digits", work=notes.parent)
+    with pytest.raises(InputError, match="name another"):
+        opened(notes, "digits", work=notes.parent / "nowhere" / "work.sqlite")
 
 
 def test_nothing_screened_is_no_result(notes, opened):
@@ -105,11 +113,11 @@ def test_a_secret_half_covered_is_missed(tmp_path, opened):
 
 def test_no_miss_at_all_is_still_an_interval(tmp_path, opened):
     path = tmp_path / "many.jsonl"
-    path.write_text("".join(f'{{"text": "code {number}"}}\n' for number in range(200)))
+    path.write_text("".join(f'{{"text": "codes {number} 2 3 4"}}\n' for number in range(50)))
     screening = opened(path, "digits")
     screen_all(screening)
     rate = result_of(screening).miss_rate
-    assert rate.interval == (0.0, pytest.approx(0.018275, abs=1e-6))  # 0 of 200
+    assert rate.interval == (0.0, pytest.approx(0.018275, abs=1e-6))  # 0 of 200, four in each record
     assert rate.interval_by_record == (0.0, 0.0)
 
 
@@ -130,6 +138,11 @@ def test_jft_takes_the_miss_rate_and_reads_the_screened_records(notes, opened):
     assert (value["how"], value["records"], value["screening"]["seed"]) == ("screened", 10, 5)
     assert value["screening"]["interval"] == pytest.approx(list(result.miss_rate.interval))
     assert "Zebulon" not in rate_path.read_text()
+    measured = measure(written, policy("digits"))  # another way to the same figures
+    assert (measured.secrets_marked, measured.secrets_found) == (result.recall.total, result.recall.count)
+    assert measured.recall_interval == pytest.approx(result.recall.interval)
+    assert measured.recall_interval_by_record == pytest.approx(result.recall.interval_by_record)
+    assert measured.precision_interval == pytest.approx(result.precision.interval)
 
 
 def test_only_what_was_screened_is_written(notes, opened):

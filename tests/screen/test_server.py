@@ -8,8 +8,8 @@ from starlette.testclient import TestClient
 from discreet.errors import RefusedError
 from discreet.screen.guard import HEADERS, MOST_BYTES, host_check, is_loopback
 from discreet.screen.result import write_results
-from discreet.screen.serving import serve
 from discreet.screen.server import ASSETS, make_app
+from discreet.screen.serving import serve
 
 TOKEN = "t" * 43
 ME = {"worker": "me-myself"}

@@ -22,6 +22,7 @@ from discreet.cli.options import (
     TextField,
     TurnsField,
 )
+from discreet.errors import InputError
 
 if TYPE_CHECKING:
     from discreet.screen.result import Interval, Result, Share
@@ -67,6 +68,7 @@ def screen(
 ) -> None:
     """Check by hand what a policy missed in a random sample: miss rate with intervals, and both files JFT takes."""
     from discreet.screen import open_screening, serve
+    from discreet.screen.screening import work_file
     from discreet.screen.serving import browser_opened
     from discreet.text.formats.contract import Fields
     from discreet.text.reading import open_records
@@ -75,6 +77,8 @@ def screen(
     records = open_records(
         file, fields=fields, records=records_are, encoding=encoding, on_bad=on_bad, format=file_format
     )
+    if finish and not (work or work_file(file)).exists():
+        raise InputError(f"{work or work_file(file)}: no record has been screened yet; leave --finish out to begin.")
     more = [kind.strip() for kind in kinds.split(",") if kind.strip()] if kinds else []
     walk = console.track_file(records, file, "drawing")
     with contextlib.ExitStack() as stack:

@@ -18,7 +18,7 @@ from typing import Any
 from discreet.accounting.intervals import clopper_pearson
 from discreet.errors import InputError, SettingError
 from discreet.policy.algebra import outside, runs
-from discreet.policy.measure import TOKEN, bootstrap, measure_answers, tokens_touched
+from discreet.policy.measure import TOKEN, bootstrap, covered, tokens_touched
 from discreet.policy.miss_rate import MissRate, write_miss_rate
 from discreet.screen.marking import secrets_of, texts_of
 from discreet.screen.screening import Screening, beside
@@ -27,6 +27,8 @@ from discreet.text.records import Record, Secret
 from discreet.text.writing import write
 
 Interval = tuple[float, float]
+Text = tuple[str, tuple[Secret, ...], tuple[Secret, ...]]
+"""A text, what the person marked in it, and what the policy found."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class Result:
 def result_of(screening: Screening) -> Result:
     """The figures of what has been screened so far."""
     seed = screening.sample.seed
-    screened = _screened(screening)
+    screened = [_texts(*one) for one in _screened(screening)]
     if not screened:
         raise InputError(
             f"{screening.store.path}: no record has been screened yet; screen some with discreet screen, "
@@ -88,15 +90,18 @@ def result_of(screening: Screening) -> Result:
     missed: Counter[tuple[int, int]] = Counter()
     right: Counter[tuple[int, int]] = Counter()
     tokens: Counter[tuple[int, int]] = Counter()
-    by_kind: dict[str, tuple[int, int]] = {}
-    for record, answer in screened:
-        one = measure_answers([(record, answer[0])], screening.policy)
-        missed[one.secrets_marked - one.secrets_found, one.secrets_marked] += 1
-        right[one.secrets_right, one.secrets_named] += 1
-        tokens[_missed_tokens(record, answer)] += 1
-        for kind, of_kind in one.by_kind.items():
-            lost, total = by_kind.get(kind, (0, 0))
-            by_kind[kind] = lost + round(of_kind.support * (1 - of_kind.recall)), total + of_kind.support
+    kinds: Counter[str] = Counter()
+    kinds_missed: Counter[str] = Counter()
+    for texts in screened:
+        lost = [secret for _, marked, named in texts for secret in _uncovered(marked, named)]
+        missed[len(lost), sum(len(marked) for _, marked, _ in texts)] += 1
+        wrong = sum(_is_wrong(secret, marked) for _, marked, named in texts for secret in named)
+        all_named = sum(len(named) for _, _, named in texts)
+        right[all_named - wrong, all_named] += 1
+        counts = [_missed_tokens(*text) for text in texts]
+        tokens[sum(count for count, _ in counts), sum(total for _, total in counts)] += 1
+        kinds.update(secret.kind for _, marked, _ in texts for secret in marked)
+        kinds_missed.update(secret.kind for secret in lost)
     rate = _share(missed, seed)
     return Result(
         screened=len(screened),
@@ -108,7 +113,7 @@ def result_of(screening: Screening) -> Result:
         recall=rate.rest(),
         precision=_share(right, seed),
         tokens=_share(tokens, seed),
-        by_kind=dict(sorted(by_kind.items())),
+        by_kind={kind: (kinds_missed[kind], kinds[kind]) for kind in sorted(kinds)},
     )
 
 
@@ -176,14 +181,28 @@ def _screened(screening: Screening) -> list[tuple[Record, tuple[tuple[Secret, ..
     return found
 
 
-def _missed_tokens(record: Record, answer: tuple[tuple[Secret, ...], ...]) -> tuple[int, int]:
-    """How many tokens of a record hold a part of a secret that the policy does not cover, and how many there are."""
-    lost = total = 0
-    for text, marked, named in zip(texts_of(record), (record.secrets, record.pair_secrets), answer, strict=False):
-        edges = [match.span() for match in TOKEN.finditer(text)]
-        lost += tokens_touched(edges, runs(outside(marked or (), runs(named))))
-        total += len(edges)
-    return lost, total
+def _texts(record: Record, answers: tuple[tuple[Secret, ...], ...]) -> list[Text]:
+    """The texts of a record, each with the person's secrets and the policy's."""
+    marks = (record.secrets or (), record.pair_secrets or ())
+    return list(zip(texts_of(record), marks, answers, strict=False))  # a record without a pair text has one
+
+
+def _uncovered(marked: tuple[Secret, ...], named: tuple[Secret, ...]) -> list[Secret]:
+    """The secrets of which the policy leaves a character or more."""
+    inside = covered(marked, runs(named))
+    return [secret for secret, count in zip(marked, inside, strict=True) if count < secret.end - secret.start]
+
+
+def _is_wrong(secret: Secret, marked: tuple[Secret, ...]) -> bool:
+    """Whether the person agrees with less than half of what the policy names."""
+    (inside,) = covered([secret], runs(marked))
+    return 2 * inside < secret.end - secret.start
+
+
+def _missed_tokens(text: str, marked: tuple[Secret, ...], named: tuple[Secret, ...]) -> tuple[int, int]:
+    """How many tokens of a text hold a part of a secret that the policy does not cover, and how many there are."""
+    edges = [match.span() for match in TOKEN.finditer(text)]
+    return tokens_touched(edges, runs(outside(marked, runs(named)))), len(edges)
 
 
 def _share(per_record: Counter[tuple[int, int]], seed: int) -> Share:

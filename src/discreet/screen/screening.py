@@ -9,12 +9,13 @@ Opening it again goes on where it stopped. Another file, policy or sample than i
 text would land in another.
 """
 
+import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.errors import RefusedError
+from discreet.errors import InputError, RefusedError
 from discreet.files import COMPRESSIONS
 from discreet.policy.contract import Policy
 from discreet.policy.specs import Spec
@@ -96,10 +97,12 @@ def open_screening(
         every = dict.fromkeys([*names, *kinds, *sorted(store.kinds())])
         every.pop(OTHER, None)
         return Screening(drawn, chosen, store, path, (*every, OTHER), resumed=facts is not None)
-    except BaseException:
+    except BaseException as error:
         store.close()
         if facts is None and store.path.exists() and not store.path.stat().st_size:
             store.path.unlink()
+        if isinstance(error, sqlite3.Error):
+            raise InputError(f"{store.path}: cannot be used ({error}); name another file with --work.") from None
         raise
 
 

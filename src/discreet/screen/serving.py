@@ -59,6 +59,7 @@ def serve(
             app, access_log=False, log_config=None, server_header=False, lifespan="off", timeout_graceful_shutdown=3
         )
         server = uvicorn.Server(config)
+        listening.listen()  # whoever is quicker than the server waits for it
         on_ready(f"http://{_shown(host)}:{port}/{token}/")
         with contextlib.suppress(KeyboardInterrupt):
             server.run(sockets=[listening])
