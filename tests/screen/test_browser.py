@@ -118,7 +118,7 @@ def test_twenty_records_from_the_first_to_the_result_with_a_reload_in_the_middle
                 expect(page.locator("#parts mark.policy")).to_have_count(1)
             hand_in(page)
         expect(page.locator("#result h2")).to_have_text("All 20 records are screened")
-        expect(page.locator(".headline")).to_contain_text("missed 20 of 40 secrets: 50.00 %")
+        expect(page.locator(".headline")).to_contain_text("missed 20 of 40 secrets")
         page.locator("#stop").click()
         expect(page.locator("#result")).to_contain_text("The screening is closed")
         assert all(words[0] == "Zebulon" and words[1].isdecimal() for words in here.marked().values())
@@ -144,7 +144,7 @@ def test_two_tabs_share_the_work(window, tmp_path):
 
 
 def test_html_is_shown_as_text_and_does_nothing(window, tmp_path):
-    bad = '<script>window.bad=1</script><img src=x onerror="window.bad=1"> & <b>Zebulon</b> 42 </div>'
+    bad = '<script>window.bad=true</script><img src=x onerror="window.bad=true"> & <b>Zebulon</b> 42 </div>'
     with served(tmp_path, [bad]) as here:
         page = opened(window, here.url)
         assert page.locator(".text").evaluate("(element) => element.textContent") == bad

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import InputError
-from discreet.screen.marking import Mark, mark, trimmed, unmark
+from discreet.screen.marking import Mark, Marks, mark, trimmed, unmark
 from discreet.screen.offsets import Units
 
 TEXTS = st.text(st.sampled_from("aé9 \n‏שا🙂👩🏽‍⚕️\U0010ffff"), max_size=40)
@@ -51,7 +51,7 @@ def characters(marks):
 @settings(deadline=None, max_examples=50)
 @given(st.lists(MARKS, max_size=12))
 def test_marking_keeps_marks_apart_and_covers_exactly_what_was_marked(new):
-    marks = ()
+    marks: Marks = ()
     for one in new:
         before = characters(marks)
         marks = mark(marks, one)
@@ -65,7 +65,7 @@ def test_marking_keeps_marks_apart_and_covers_exactly_what_was_marked(new):
 @settings(deadline=None, max_examples=50)
 @given(st.lists(MARKS, min_size=1, max_size=12), st.integers(0))
 def test_unmarking_takes_one_mark_and_leaves_the_rest(new, which):
-    marks = ()
+    marks: Marks = ()
     for one in new:
         marks = mark(marks, one)
     gone = marks[which % len(marks)]

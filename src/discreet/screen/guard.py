@@ -121,7 +121,7 @@ async def _refuse(send: "Send", status: int, sentence: str) -> None:
 
 async def _body(receive: "Receive") -> bytes | None:
     """The body of a request, or None for one that is longer than it may be."""
-    body = b""
+    body: bytes = b""
     while True:
         message = await receive()
         if message["type"] != "http.request":

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from discreet.errors import InputError, RefusedError
 from discreet.files import COMPRESSIONS
@@ -78,8 +79,10 @@ def open_screening(
             raise RefusedError(f"{store.path}: made by another version of discreet; name a new file with --work.")
         asked = {"sample": sample, "seed": seed, "split": split}
         _check_asked(begun, asked, store.path)
-        usual = {"sample": SAMPLE, "seed": 0, "split": "train"}
-        settled = {name: begun.get(name, usual[name]) if value is None else value for name, value in asked.items()}
+        usual: dict[str, Any] = {"sample": SAMPLE, "seed": 0, "split": "train"}
+        settled: dict[str, Any] = {
+            name: begun.get(name, usual[name]) if value is None else value for name, value in asked.items()
+        }
         drawn = draw(opened if walk is None else walk, settled["sample"], settled["seed"], settled["split"])
         answers = list(_answers(drawn, chosen))
         found = _facts(drawn, chosen)

@@ -1,6 +1,6 @@
 // The end of a screening: figures, files, and what to do with them.
 
-const percent = (share) => (share === null ? "none" : (100 * share).toFixed(2) + " %");
+const percent = (share) => (share === null ? "none" : (100 * share).toFixed(2) + "\u00a0%");
 const between = (interval) => (interval === null ? "" : `${percent(interval[0])} to ${percent(interval[1])}`);
 
 function element(name, text, properties = {}) {
@@ -44,8 +44,9 @@ export function showResult(section, result, { onBack, onStop, canBack }) {
   stop.addEventListener("click", onStop);
   actions.append(back, stop);
 
+  const title = element("h2", `All ${result.screened} records are screened`, { tabIndex: -1 });
   section.replaceChildren(
-    element("h2", `All ${result.screened} records are screened`),
+    title,
     element("p", headline, { className: "headline" }),
     table,
     element("p", kinds.length ? "Missed by kind: " + kinds.join(", ") + "." : ""),
@@ -53,5 +54,6 @@ export function showResult(section, result, { onBack, onStop, canBack }) {
     files,
     actions,
   );
-  stop.focus();
+  scrollTo({ top: 0 });
+  title.focus({ preventScroll: true }); // and not the button: a last press of Space must not close it
 }

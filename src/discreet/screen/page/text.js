@@ -35,7 +35,7 @@ function fill(element, { text, marks }, kinds) {
 }
 
 const SAID = { policy: "found by the policy", person: "marked by you", removed: "taken away by you" };
-const LABEL = { policy: (kind) => kind, person: (kind) => "+ " + kind, removed: () => "no" };
+const LABEL = { policy: (kind) => kind, person: (kind) => "+ " + kind, removed: () => "no secret" };
 
 function drawn(text, mark, kinds) {
   const element = document.createElement("mark");
