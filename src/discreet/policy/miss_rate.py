@@ -29,6 +29,8 @@ class MissRate:
     records: int = 0
     by_kind: dict[str, tuple[int, int]] | None = None
     """Kind -> (missed, sample)."""
+    screening: dict[str, Any] | None = None
+    """How a screened sample was drawn and the 95 % intervals, for people and reports; JFT reads the counts alone."""
 
     def check(self, fingerprint: str, place: str = "the miss rate") -> "MissRate":
         """Itself, if it is about the policy with this fingerprint."""
@@ -41,7 +43,10 @@ class MissRate:
 
 
 def write_miss_rate(path: Path, rate: MissRate) -> None:
-    write_json(path, {"form": FORM} | asdict(rate))
+    value = {"form": FORM} | asdict(rate)
+    if rate.screening is None:
+        del value["screening"]
+    write_json(path, value)
 
 
 def read_miss_rate(path: Path) -> MissRate:
