@@ -80,8 +80,7 @@ def scatter(drawing: Drawing, series: Sequence[Series], x: Axis, y: Axis, guides
                 drawing.bar((place[0], opened.y(interval[0])), (place[0], opened.y(interval[1])), one.style)
             drawing.marker(*place, one.style, f"{one.name}: {x.label} {across:.4g}, {y.label} {up:.4g}")
             opened.places.append((*place, one.name))
-    _guides(opened, guides)
-    label_points(drawing, opened.places, opened.frame)
+    label_points(drawing, opened.places, opened.frame, taken=_guides(opened, guides))
     return drawing.text()
 
 
@@ -92,6 +91,7 @@ def curves(drawing: Drawing, series: Sequence[Series], x: Axis, y: Axis, guides:
     opened = _field(drawing, series, x, y, guides)
     for one in series:
         places = [(opened.x(across), opened.y(up)) for across, up in one.points]
+        opened.places += [(*place, one.name) for place in places]
         drawing.path(places, one.style, width=1.2 if one.faint else 2, opacity=0.55 if one.faint else 1)
         for place, (across, up) in zip(places, one.points, strict=True) if one.marks else ():
             drawing.marker(*place, one.style, f"{one.name}: {x.label} {across:g}, {y.label} {up:.4g}", size=4)
@@ -151,7 +151,9 @@ def _field(drawing: Drawing, series: Sequence[Series], x: Axis, y: Axis, guides:
     return Field(drawing, xs, ys, Box(LEFT, 0, WIDTH, base))
 
 
-def _guides(opened: Field, guides: Sequence[Guide]) -> None:
+def _guides(opened: Field, guides: Sequence[Guide]) -> list[Box]:
+    """Draws the lines with their names, each at the end where it is in nobody's way; says where the names stand."""
+    found = []
     for guide in guides:
         y = opened.y(guide.value)
         if guide.style:
@@ -159,7 +161,19 @@ def _guides(opened: Field, guides: Sequence[Guide]) -> None:
         else:
             opened.drawing.rule((LEFT, y), (WIDTH - RIGHT, y), "guide")
         above = y - 5 if y > TOP + 2 * FONT else y + FONT + 2
-        opened.drawing.words(WIDTH - RIGHT - 2, above, guide.name, anchor="end", kind="note")
+        wide = LETTER * len(guide.name)
+        right = Box(WIDTH - RIGHT - wide, above - FONT, WIDTH - RIGHT, above + 4)
+        left = Box(LEFT + 4, above - FONT, LEFT + 4 + wide, above + 4)
+        crowd = [sum(_near(box, x, up) for x, up, _ in opened.places) for box in (right, left)]
+        on_left = crowd[1] < crowd[0]
+        at, anchor = (LEFT + 4, "start") if on_left else (WIDTH - RIGHT - 2, "end")
+        opened.drawing.words(at, above, guide.name, anchor=anchor, kind="note")
+        found.append(left if on_left else right)
+    return found
+
+
+def _near(box: Box, x: float, y: float, margin: float = 12) -> bool:
+    return box.left - margin < x < box.right + margin and box.top - margin < y < box.bottom + margin
 
 
 def _legend_lines(series: Sequence[Series]) -> list[list[tuple[Series, float]]]:

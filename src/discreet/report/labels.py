@@ -1,5 +1,6 @@
 """Names beside points, kept from standing on each other: the first free place of a few around the point is taken."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from discreet.report.svg import FONT, LETTER, Drawing
@@ -19,9 +20,11 @@ class Box(NamedTuple):
         )
 
 
-def label_points(drawing: Drawing, points: list[tuple[float, float, str]], frame: Box, size: float = 7) -> None:
-    """Writes the name of each point beside it, inside the frame, away from other points and names."""
-    taken = [Box(x - size, y - size, x + size, y + size) for x, y, _ in points]
+def label_points(
+    drawing: Drawing, points: list[tuple[float, float, str]], frame: Box, size: float = 7, taken: Sequence[Box] = ()
+) -> None:
+    """Writes the name of each point beside it, inside the frame, away from other points, names and what is `taken`."""
+    taken = [*taken, *(Box(x - size, y - size, x + size, y + size) for x, y, _ in points)]
     for x, y, name in points:
         wide = LETTER * len(name)
         choices = [

@@ -11,10 +11,11 @@ from discreet.report.facts import RunFacts
 
 
 class Cell(NamedTuple):
-    """What a cell shows, and the number it is sorted by (none: at the end)."""
+    """What a cell shows, and the number it is sorted by (none: at the end); words are sorted as words."""
 
     text: str
     order: float | None = None
+    is_number: bool = True
 
 
 class Column(NamedTuple):
@@ -37,7 +38,13 @@ MISSING = Cell("–")
 def compared(runs: Sequence[RunFacts]) -> Comparison:
     """The runs side by side."""
     cells = {column.title: [column.cell(facts) for facts in runs] for column in COLUMNS}
-    shown = [column for column in COLUMNS if column.always or any(cell != MISSING for cell in cells[column.title])]
+    named = all(facts.mechanism == facts.name for facts in runs)  # then a second column would say it twice
+    shown = [
+        column
+        for column in COLUMNS
+        if (column.always or any(cell != MISSING for cell in cells[column.title]))
+        and not (named and column is MECHANISM)
+    ]
     rows = tuple((facts, tuple(cells[column.title][at] for column in shown)) for at, facts in enumerate(runs))
     return Comparison(tuple(column.title for column in shown), rows)
 
@@ -82,6 +89,10 @@ def _score(key: str, form: str) -> Callable[[RunFacts], Cell]:
     return cell
 
 
+def _protects(facts: RunFacts) -> Cell:
+    return Cell("nothing" if facts.problems else words.protects(facts), is_number=False)
+
+
 def _epsilon(facts: RunFacts) -> Cell:
     return Cell(words.epsilon(facts), facts.epsilon)
 
@@ -109,9 +120,10 @@ def _membership(facts: RunFacts) -> Cell:
     return MISSING if found is None else Cell(f"{found.auc:.3f}", found.auc)
 
 
+MECHANISM = Column("mechanism", lambda facts: Cell(facts.mechanism, is_number=False), always=True)
 COLUMNS = (
-    Column("mechanism", lambda facts: Cell(facts.mechanism), always=True),
-    Column("protects", lambda facts: Cell("nothing" if facts.problems else words.protects(facts)), always=True),
+    MECHANISM,
+    Column("protects", _protects, always=True),
     Column("ε at most", _epsilon, always=True),
     Column("δ", _delta),
     Column("audit: ε at least", _lower_bound),
@@ -120,8 +132,8 @@ COLUMNS = (
     Column("perplexity", _score("perplexity", ",.2f")),
     Column("public", _score("perplexity_public", ",.2f")),
     Column("secret", _score("perplexity_secret", ",.1f")),
-    Column("top-1", _score("top1", ".3f")),
-    Column("bits per character", _score("bits_per_char", ".3f")),
+    Column("top‑1", _score("top1", ".3f")),
+    Column("bits per char", _score("bits_per_char", ".3f")),
     Column("accuracy", _score("accuracy", ".3f")),
     Column("F1", _score("f1", ".3f")),
     Column("training (s)", lambda facts: Cell(f"{facts.seconds:,.0f}", facts.seconds) if facts.seconds else MISSING),
