@@ -28,14 +28,20 @@ NOTIONS: dict[str, Notion] = {
 }
 
 
-def make_run(folder: Path, mechanism: str = "none", notion: Notion | None = None, **recipe: Any) -> Run:
-    """A finished run with its guarantee, and nothing measured yet."""
+def make_run(
+    folder: Path,
+    mechanism: str = "none",
+    notion: Notion | None = None,
+    options: dict[str, Any] | None = None,
+    **recipe: Any,
+) -> Run:
+    """A finished run with its guarantee, and nothing measured yet; `options` are further keys of the mechanism."""
     run = Run(folder)
     folder.mkdir(parents=True)
     settings: dict[str, Any] = {
         "data": "dialogs.jsonl",
         "policy": "customersim",
-        "mechanism": {"name": mechanism},
+        "mechanism": {"name": mechanism, **(options or {})},
         "tokenizer": {"train": "bpe", "vocabulary": 1024},
         **recipe,
     }

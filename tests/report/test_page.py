@@ -1,5 +1,6 @@
 """The page: complete in itself, readable without a script, honest, and without a secret."""
 
+import itertools
 import re
 import xml.etree.ElementTree as xml
 from html.parser import HTMLParser
@@ -74,7 +75,7 @@ def test_ids_are_unique_and_every_drawing_has_a_title_and_a_description(html):
     assert all(attributes["scope"] in {"col", "row"} for tag, attributes in reader.found if tag == "th")
     levels = [int(tag[1]) for tag, _ in reader.found if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1
-    assert all(two - one <= 1 for one, two in zip(levels, levels[1:], strict=False))
+    assert all(two - one <= 1 for one, two in itertools.pairwise(levels))
 
 
 def test_drawings_are_well_formed_and_each_has_its_data_as_a_table(html):
