@@ -72,7 +72,9 @@ def test_another_tokenizer_and_text_without_authors_are_refused(runs, corpus, tm
     other = untrained_run(tmp_path / "other", corpus, vocabulary=280)
     with pytest.raises(SettingError, match="another tokenizer"):
         disparity(runs[0], corpus, reference=other)
-    nameless = Corpus({"train": [Record("1", "the cat")], "test": [Record("2", "the mat")]}, "nameless")
+    nameless = Corpus(
+        {"train": [Record("1", "the cat", secrets=())], "test": [Record("2", "the mat", secrets=())]}, "nameless"
+    )
     with pytest.raises(InputError, match="author"):
         disparity(runs[0], nameless)
 
@@ -80,7 +82,7 @@ def test_another_tokenizer_and_text_without_authors_are_refused(runs, corpus, tm
 def test_records_without_an_author_are_left_out(runs, corpus):
     encoder, model = Encoder(load_tokenizer(str(runs[0].model_folder))), load_model(runs[0].model_folder)
     test = list(corpus.records("test"))
-    mixed = [Record("x", "nobody wrote this"), *test]
+    mixed = [Record("x", "nobody wrote this", secrets=()), *test]
     one, two = (
         disparity_of(model, encoder.encode_all(policy("gold").secrets_of_all(part)), {"Ada": 3})
         for part in (test, mixed)

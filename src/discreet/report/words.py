@@ -4,6 +4,7 @@ Every number of a guarantee comes from `discreet.accounting`: upper bounds are r
 estimate is called one, and what does not follow from the run's own records is not printed at all.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,6 +101,12 @@ def lower_bound(facts: RunFacts) -> str:
     """The audit's result as a table shows it, beside the epsilon."""
     bound = facts.findings.lower_bound if facts.findings else None
     return "not audited" if bound is None else at_least(bound.epsilon)
+
+
+def audits_groups(runs: Sequence[RunFacts]) -> bool:
+    """Whether an audit's largest bound is about secrets that stand in several records."""
+    bounds = [facts.findings.lower_bound for facts in runs if facts.findings]
+    return any(bound is not None and bound.copies > 1 for bound in bounds)
 
 
 def audited(bound: Bound) -> str:
