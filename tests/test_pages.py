@@ -15,8 +15,6 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"
 CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
-BEING_WRITTEN = {DOCS / "report.md", DOCS / "screening.md"}
-"""Pages that come with the commands they describe."""
 
 
 def read(page: Path) -> str:
@@ -41,7 +39,7 @@ def dead(page: Path) -> list[str]:
         path, _, anchor = link.partition("#")
         target = (page.parent / path).resolve() if path else page
         there = target.exists() and (not anchor or anchor in anchors(read(target)))
-        if not there and target not in BEING_WRITTEN:
+        if not there:
             found.append(link)
     return found
 

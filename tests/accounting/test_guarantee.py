@@ -4,6 +4,8 @@ import json
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from discreet.accounting.confidential import Confidentiality
 from discreet.accounting.dp import DifferentialPrivacy
@@ -13,7 +15,7 @@ from discreet.accounting.jft import JustFineTuneTwice
 from discreet.accounting.metric import MetricPrivacy
 from discreet.accounting.none import NoGuarantee
 from discreet.accounting.selective import SelectivePaper, SelectivePrivacy
-from discreet.accounting.statement import factor
+from discreet.accounting.statement import factor, rounded_down, rounded_up
 from discreet.engine.plan import Plan, clip_of
 from discreet.errors import RunError, UnknownNameError
 
@@ -100,4 +102,12 @@ def test_an_unknown_or_broken_basis_is_refused():
 def test_factors_are_readable():
     assert factor(1.0) == "2.72"
     assert factor(8.0) == "2,981"
-    assert factor(1046.0) == "10^454"
+    assert factor(1046.0) == "10^455"
+
+
+@given(st.floats(1e-6, 1e6), st.integers(2, 5))
+def test_bounds_are_rounded_to_the_safe_side(value, digits):
+    up, down = float(rounded_up(value, digits)), float(rounded_down(value, digits))
+    assert value * (1 - 1e-8) <= up <= value * (1 + 10.0 ** (1 - digits))
+    assert value * (1 - 10.0 ** (1 - digits)) <= down <= value * (1 + 1e-8)
+    assert rounded_up(4.9 - 1e-12) == rounded_up(4.9 + 1e-12) == "4.9"

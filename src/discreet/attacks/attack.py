@@ -20,9 +20,9 @@ from discreet.accounting.guarantee import Guarantee
 from discreet.attacks.audit import Audit
 from discreet.attacks.contract import ATTACKS, Finding, Refuting, Target, Told, options_of, silent
 from discreet.errors import InputError, SettingError
-from discreet.files import read_json, sha256_file, write_json
+from discreet.files import read_json, write_json
 from discreet.mechanisms.recipe import Recipe
-from discreet.mechanisms.run import Run, open_run
+from discreet.mechanisms.run import Run, open_run, weights_fingerprint
 from discreet.mechanisms.train import read_corpus
 from discreet.models.language import load_model
 from discreet.models.pretrained import load_causal, rows_of
@@ -135,17 +135,22 @@ def open_target(
     reference: nn.Module | str | Path | None = None,
     plots: Path | None = None,
     seed: int = 0,
+    model: nn.Module | None = None,
 ) -> Target:
-    """What is attacked: the model of a run with what its recipe names, or the model of a folder."""
+    """What is attacked: the model of a run with what its recipe names, or the model of a folder.
+
+    `model` takes the place of the weights in the folder; the run may then be still at work.
+    """
     recipe: Recipe | None = None
     guarantee: Guarantee | None = None
     folder = path
     if not (path / "config.json").is_file():
-        run = open_run(path)
-        recipe, guarantee, folder = run.recipe, run.guarantee, run.model_folder
+        run = open_run(path) if model is None else Run(path)
+        recipe, folder = run.recipe, run.model_folder
+        guarantee = run.guarantee if run.finished else None
         if recipe.task != "language":
             raise InputError(f"{path}: this run is a classifier, and attacks are for language models.")
-    model = load_model(folder).float()
+    model = (load_model(folder) if model is None else model).float()
     corpus = _corpus(data, recipe)
     spec = policy if policy is not None else recipe.policy if recipe is not None else None
     manifest = canaries if isinstance(canaries, Manifest) else _manifest(canaries, recipe)
@@ -199,7 +204,7 @@ def _reference(reference: nn.Module | str | Path | None, model: nn.Module) -> nn
 
 def _write(place: Path, found: Attacked, target: Target) -> None:
     """Findings of other attacks on the very same model stay in the file."""
-    value = found.to_json() | {"model": _fingerprint(Path(found.target)), "seed": target.seed}
+    value = found.to_json() | {"model": weights_fingerprint(Path(found.target)), "seed": target.seed}
     if place.is_file():
         before = read_json(place)
         if isinstance(before, dict) and before.get("model") == value["model"]:
@@ -207,8 +212,3 @@ def _write(place: Path, found: Attacked, target: Target) -> None:
                 value[part] = before.get(part, {}) | value[part]
             value["left_out"] = {name: why for name, why in value["left_out"].items() if name not in value["findings"]}
     write_json(place, value)
-
-
-def _fingerprint(path: Path) -> str | None:
-    places = (path / "model.safetensors", path / "model" / "model.safetensors")
-    return next((sha256_file(place) for place in places if place.is_file()), None)

@@ -1,4 +1,7 @@
-"""`discreet evaluate`: perplexity over all, public and secret tokens, or how often a classifier is right."""
+"""`discreet evaluate`: perplexity over all, public and secret tokens, or how often a classifier is right.
+
+On the run's own data and policy the figures are kept in the run (`evaluation.json`), for `discreet report`.
+"""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,6 +11,7 @@ from rich.table import Table
 
 from discreet.cli import app, console
 from discreet.cli.options import Json
+from discreet.errors import SettingError
 
 
 @app.command()
@@ -16,12 +20,20 @@ def evaluate(
     data: Annotated[Path | None, typer.Option(help="Records to score [the run's own test split].")] = None,
     split: Annotated[str, typer.Option(help="Which split; a file that has only one is scored whole.")] = "test",
     policy: Annotated[str | None, typer.Option("--policy", "-p", help="What is secret [the run's policy].")] = None,
+    disparity: Annotated[
+        bool, typer.Option("--disparity", help="Also compare authors with many and with few records.")
+    ] = False,
+    reference: Annotated[
+        Path | None, typer.Option(help="With --disparity: the run whose perplexities are subtracted, e.g. of 'none'.")
+    ] = None,
     json_output: Json = False,
 ) -> None:
     """Score a run on text: perplexity and bits per character, or, for a classifier, accuracy and F1."""
     from discreet.mechanisms.run import open_run
     from discreet.text.reading import read
 
+    if reference is not None and not disparity:
+        raise SettingError("--reference belongs to --disparity.")
     opened = open_run(run)
     corpus = None
     if data is not None:
@@ -37,12 +49,23 @@ def evaluate(
     with console.progress() as bar:
         task = bar.add_task("evaluate", total=None)
         result = evaluate_run(opened, corpus, split=split, policy=policy, on_batch=lambda n: bar.advance(task, n))
+    between = _disparity(opened, corpus, reference, split, policy) if disparity else None
     if json_output:
-        console.emit({"run": str(run), "split": split, **result.to_json()})
-    elif by_label:
+        more = {"disparity": between.to_json()} if between else {}
+        console.emit({"run": str(run), "split": split, **result.to_json(), **more})
+        return
+    if by_label:
         _print_classes(f"{run}, {split}", result)
     else:
         _print_tokens(f"{run}, {split}", result)
+    if between:
+        _print_disparity(between)
+
+
+def _disparity(run: Any, corpus: Any, reference: Path | None, split: str, policy: str | None) -> Any:
+    from discreet.evaluate.disparity import disparity
+
+    return disparity(run, corpus, reference=reference, split=split, policy=policy)
 
 
 def _print_classes(title: str, result: Any) -> None:
@@ -69,3 +92,18 @@ def _print_tokens(title: str, result: Any) -> None:
         table.add_row(name, f"{number:,}", *shown)
     console.out.print(table)
     console.out.print(f"{result.bits_per_char:.3f} bits per character over {result.records:,} records")
+
+
+def _print_disparity(found: Any) -> None:
+    table = Table(
+        title=f"{len(found.authors):,} authors: {found.group} with the most and {found.group} with the fewest"
+    )
+    for column in ("records", "perplexity", "increase"):
+        table.add_column(column, justify="left" if column == "records" else "right")
+    for name, perplexity, increase in (
+        ("most", found.top, found.top_increase),
+        ("fewest", found.bottom, found.bottom_increase),
+    ):
+        table.add_row(name, f"{perplexity:,.2f}", "-" if increase is None else f"{increase:+,.2f}")
+    console.out.print(table)
+    console.out.print(f"gap: {found.gap:+,.2f} points of perplexity to the disadvantage of authors with few records")

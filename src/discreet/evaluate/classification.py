@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from discreet.errors import InputError
+from discreet.evaluate.stored import store
 from discreet.mechanisms.classification import scored
 from discreet.mechanisms.run import Run, open_run
 from discreet.mechanisms.train import read_corpus
@@ -66,7 +67,7 @@ def evaluate(
     policy: Policy | str | None = None,
     on_batch: Callable[[int], None] | None = None,
 ) -> ClassificationEvaluation:
-    """Scores a run on a split of a corpus: by default its own."""
+    """Scores a run on a split of a corpus: by default its own, and then keeps it in the run."""
     run = run if isinstance(run, Run) else open_run(Path(run))
     decided = make_policy(policy if policy is not None else run.recipe.policy or "nothing")
     corpus = corpus or read_corpus(run.recipe.data)
@@ -74,4 +75,7 @@ def evaluate(
     names: dict[int, str] = model.config.id2label  # type: ignore[union-attr, assignment]
     encoder = Encoder(load_tokenizer(str(run.model_folder)))
     labelled = LabelledEncoder(encoder, [names[number] for number in sorted(names)], context_of(model))
-    return evaluate_classifier(model, labelled.encode_all(decided.secrets_of_all(corpus.records(split))), on_batch)
+    examples = labelled.encode_all(decided.secrets_of_all(corpus.records(split)))
+    found = evaluate_classifier(model, examples, on_batch)
+    store(run, corpus, decided, split, scores=found.to_json())
+    return found

@@ -14,6 +14,7 @@ from typing import Any
 from torch import nn
 
 from discreet.errors import InputError
+from discreet.evaluate.stored import store
 from discreet.mechanisms.language import scored
 from discreet.mechanisms.run import Run, open_run
 from discreet.mechanisms.train import read_corpus
@@ -90,14 +91,16 @@ def evaluate(
     policy: Policy | str | None = None,
     on_batch: Callable[[int], None] | None = None,
 ) -> Evaluation:
-    """Scores a run on a split of a corpus: by default its own, by its own policy."""
+    """Scores a run on a split of a corpus: by default its own, by its own policy, and then keeps it in the run."""
     run = run if isinstance(run, Run) else open_run(Path(run))
     recipe = run.recipe
     decided = make_policy(policy if policy is not None else recipe.policy if recipe.policy is not None else "nothing")
     corpus = corpus or read_corpus(recipe.data)
     encoder = Encoder(load_tokenizer(str(run.model_folder)))
     encoded = encoder.encode_all(decided.secrets_of_all(corpus.records(split)))
-    return evaluate_model(load_model(run.model_folder), encoded, on_batch)
+    found = evaluate_model(load_model(run.model_folder), encoded, on_batch)
+    store(run, corpus, decided, split, scores=found.to_json())
+    return found
 
 
 def _perplexity(loss: float, count: int) -> float:

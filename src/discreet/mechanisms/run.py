@@ -6,6 +6,7 @@
     RUN/metrics.jsonl      one line an epoch
     RUN/curve.jsonl        the loss of plain training as it went down
     RUN/privacy.json       the guarantee: what is proved about the model, or that nothing is
+    RUN/evaluation.json    what `discreet evaluate` found on the run's own data
     RUN/model/             weights, configuration and tokenizer: a folder `from_pretrained` loads
     RUN/checkpoint/        where a killed training goes on from; gone when it is finished
 
@@ -13,6 +14,7 @@ No text of the corpus is stored in it.
 """
 
 import fcntl
+import hashlib
 import json
 import os
 import platform
@@ -28,7 +30,7 @@ import yaml
 
 from discreet.accounting.guarantee import Guarantee
 from discreet.errors import RunError
-from discreet.files import whole_text, write_json
+from discreet.files import sha256_file, whole_text, write_json
 from discreet.mechanisms.recipe import Recipe, make_recipe
 
 PACKAGES = ("discreet", "torch", "transformers", "tokenizers", "numpy", "safetensors")
@@ -99,6 +101,14 @@ class Run:
             raise RunError(
                 f"{self.path}: this is not a run ({name} is missing); make one with 'discreet train'."
             ) from None
+
+
+def weights_fingerprint(path: Path) -> str | None:
+    """SHA-256 of the weights in a run or a model's folder: what was found out about others is not about this model."""
+    inside = path / "model"
+    files = sorted((inside if inside.is_dir() else path).glob("*.safetensors"))
+    sums = [sha256_file(file) for file in files]
+    return sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest() if sums else None
 
 
 def open_run(path: Path) -> Run:
