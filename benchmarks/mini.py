@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 
 from discreet.engine.settings import TrainingSettings
 from discreet.evaluate.perplexity import Evaluation, evaluate, evaluate_model
-from discreet.files import write_json
+from discreet.files import read_json, write_json
 from discreet.mechanisms.run import open_run
 from discreet.mechanisms.train import read_corpus, train
 from discreet.models.pretrained import load_causal, place_of
@@ -39,7 +39,8 @@ def ship(source: Path) -> None:
     """Writes the package's folder from a finished run, and the card with its scores."""
     run = open_run(source)
     FOLDER.mkdir(exist_ok=True)
-    for name in ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json"):
+    write_json(FOLDER / "config.json", read_json(run.model_folder / "config.json") | {"dtype": "float16"})
+    for name in ("generation_config.json", "tokenizer.json", "tokenizer_config.json"):
         if (run.model_folder / name).is_file():
             shutil.copyfile(run.model_folder / name, FOLDER / name)
     for name in ("recipe.yaml", "curve.jsonl"):

@@ -93,13 +93,13 @@ def new_model(name: str, vocabulary: int, settings: Mapping[str, Any], seed: int
 
 
 def load_model(folder: Path) -> nn.Module:
-    """A causal language model from a folder written by `save_pretrained`."""
+    """A causal language model from a folder written by `save_pretrained`, in single precision."""
     from transformers import AutoModelForCausalLM
 
     if not (folder / "config.json").is_file():
         raise RunError(f"{folder}: there is no model here (config.json is missing).")
     with quiet_transformers():
-        model: nn.Module = AutoModelForCausalLM.from_pretrained(folder)
+        model: nn.Module = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     return model
 
 
