@@ -36,9 +36,14 @@ def window(chromium: Any) -> Iterator[Any]:
     context = chromium.new_context(viewport={"width": 1100, "height": 800})
     context.set_default_timeout(PATIENCE)
     problems: list[str] = []
+
+    def refused(dialog: Any) -> None:
+        problems.append("dialog")
+        dialog.dismiss()
+
     context.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
     context.on("weberror", lambda error: problems.append(str(error.error)))
-    context.on("dialog", lambda dialog: (problems.append("dialog"), dialog.dismiss()))
+    context.on("dialog", refused)
     context.on("request", lambda r: None if r.url.startswith("http://127.0.0.1:") else problems.append(r.url))
     yield context
     context.close()

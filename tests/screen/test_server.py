@@ -1,6 +1,7 @@
 """The page's door: who gets in, what is refused, and what the page is told."""
 
 import logging
+from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
@@ -9,7 +10,7 @@ from discreet.errors import RefusedError
 from discreet.screen.guard import HEADERS, MOST_BYTES, host_check, is_loopback
 from discreet.screen.result import write_results
 from discreet.screen.server import ASSETS, make_app
-from discreet.screen.serving import serve
+from discreet.screen.serving import browser_opened, serve
 
 TOKEN = "t" * 43
 ME = {"worker": "me-myself"}
@@ -262,3 +263,15 @@ def test_other_machines_are_let_in_only_when_asked_for(notes, opened):
     assert [remote(host) for host in ("192.168.1.4:80", "[fe80::1]:80", "lab-machine:80", "localhost:80")] == [True] * 4
     assert not remote("evil.example:80")
     assert not host_check(80, "127.0.0.1", remote=False)("192.168.1.4:80")
+
+
+def test_a_browser_is_opened_without_the_token_in_its_command_line(monkeypatch):
+    seen = []
+    monkeypatch.setattr("webbrowser.open", seen.append)
+    url = f"{ORIGIN}/{TOKEN}/"
+    with browser_opened(url):
+        page = Path(seen[0].removeprefix("file://"))
+        assert TOKEN not in seen[0]
+        assert page.stat().st_mode & 0o077 == 0
+        assert url in page.read_text()
+    assert not page.exists()

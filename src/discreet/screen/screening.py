@@ -79,10 +79,8 @@ def open_screening(
             raise RefusedError(f"{store.path}: made by another version of discreet; name a new file with --work.")
         asked = {"sample": sample, "seed": seed, "split": split}
         _check_asked(begun, asked, store.path)
-        usual: dict[str, Any] = {"sample": SAMPLE, "seed": 0, "split": "train"}
-        settled: dict[str, Any] = {
-            name: begun.get(name, usual[name]) if value is None else value for name, value in asked.items()
-        }
+        given = {name: value for name, value in asked.items() if value is not None}
+        settled: dict[str, Any] = {"sample": SAMPLE, "seed": 0, "split": "train"} | begun | given
         drawn = draw(opened if walk is None else walk, settled["sample"], settled["seed"], settled["split"])
         answers = list(_answers(drawn, chosen))
         found = _facts(drawn, chosen)
