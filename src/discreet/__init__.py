@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from discreet.policy.regex import regex as regex
     from discreet.policy.specs import policy as policy
     from discreet.policy.words import words as words
+    from discreet.report import report as report
     from discreet.sanitize.redact import redact as redact
     from discreet.text.corpora.contract import named as named
     from discreet.text.corpus import Corpus as Corpus
@@ -54,7 +55,7 @@ _HOMES = {
 }
 
 
-_CALLABLE_FOLDERS = ("evaluate", "policy")
+_CALLABLE_FOLDERS = ("evaluate", "policy", "report")
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 from rich.console import Console
@@ -32,7 +33,7 @@ def test_the_demo_trains_and_attacks_five_ways_and_reports(tmp_path):
 
 
 def test_the_tables_fit_eighty_columns(capsys):
-    row = {
+    row: dict[str, Any] = {
         "perplexity": 1234.5,
         "perplexity_public": 1234.5,
         "perplexity_secret": 123456.7,

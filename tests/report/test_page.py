@@ -123,7 +123,8 @@ def test_an_epsilon_is_never_printed_below_what_is_proved(facts, html):
     for one in facts:
         if one.epsilon is not None:
             row = html[html.index(f">{one.name}</a></th>") :].split("</tr>")[0]
-            printed = float(re.search(r'data-title="ε at most"[^>]*>([^<]*)<', row)[1])
+            (shown,) = re.findall(r'data-title="ε at most"[^>]*>([^<]*)<', row)
+            printed = float(shown)
             assert one.epsilon <= printed <= one.epsilon * 1.01
 
 
@@ -208,7 +209,7 @@ def test_metric_privacy_is_not_put_on_the_axis_of_other_notions(tmp_path):
     dp = make_run(tmp_path / "dp-sgd", "dp-sgd")
     for run in (smdp, dp):
         add_evaluation(run, 20.0)
-    drawn = re.search(r'<figure id="figure-epsilon-perplexity">.*?</svg>', page(gather([smdp, dp])), re.DOTALL)[0]
+    (drawn,) = re.findall(r'<figure id="figure-epsilon-perplexity">.*?</svg>', page(gather([smdp, dp])), re.DOTALL)
     assert "dp-sgd" in drawn
     assert "smdp" not in drawn
 
