@@ -18,7 +18,8 @@ from discreet.policy.finders import checksums
 from discreet.policy.finders.page import Page, kinds_named
 from discreet.text.records import Secret
 
-BEFORE_CODE = re.compile(r"[^\W_]+(?:-[^\W_]+)*-?\Z")
+CODE_BACKWARDS = re.compile(r"-?[^\W_]+(?:-[^\W_]+)*")
+"""What stands before a digit in a code, read from right to left: looked for forwards, it is tried from every place."""
 CODE = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 ACCOUNT = re.compile(r"[A-Za-z]{2}\d{2}")
 NO_CODES = re.compile(
@@ -47,7 +48,8 @@ AGE = re.compile(r"[ -]?(?:years?|yrs?)[ -]?(?:old|of age)\b| ?y/?o\b")
 AGED = (" aged ", " age ", " turned ", " turning ", " age: ", " age is ")
 SPOKEN_BACK = 48
 """So many characters before a number may say what it is."""
-SPOKEN = re.compile(r"[^\d\n]*\Z")
+SPOKEN = re.compile(r"[^\d\n]*")
+NO_DIGITS = str.maketrans("", "", " .-/()")
 CODED = frozenset({"REFERENCE", "LICENCE", "PASSPORT", "ACCOUNT", "SSN", "CARD", "PASSWORD"})
 COUNTED = frozenset({"REFERENCE", "LICENCE", "PASSPORT", "PASSWORD", "CARD", "EMAIL"})
 NEVER_BEFORE = frozenset("$€£¥.,%")
@@ -92,14 +94,14 @@ def _personal(lower: str) -> bool:
 
 def announced(page: Page, start: int) -> frozenset[str]:
     """The kinds that a question or the words before a place announce, back to the last number or line end."""
-    before = SPOKEN.search(page.lower, max(0, start - SPOKEN_BACK), start)
-    assert before is not None  # an empty one always matches
-    return kinds_named(before[0]) | page.stretch_at(start).asked
+    before = page.lower[max(0, start - SPOKEN_BACK) : start]
+    spoken = SPOKEN.match(before[::-1]).end()  # type: ignore[union-attr]
+    return kinds_named(before[len(before) - spoken :]) | page.asked_at(start)
 
 
 def _number(page: Page, start: int, end: int, personal: bool) -> Iterator[Secret]:
     shown = page.text[start:end]
-    digits = "".join(filter(str.isdigit, shown))
+    digits = shown.translate(NO_DIGITS)
     length = len(digits)
     if length < 4 or (YEARS.fullmatch(shown) and not personal):
         return
@@ -156,8 +158,8 @@ def _grouped_as_phone(shown: str) -> bool:
 def _code(page: Page, at: int) -> Iterator[Secret]:
     """The run of letters, digits and hyphens around a digit."""
     text, lower = page.text, page.lower
-    before = BEFORE_CODE.search(text, max(0, at - 24), at)
-    start = before.start() if before else at
+    before = CODE_BACKWARDS.match(text[max(0, at - 24) : at][::-1])
+    start = at - before.end() if before else at
     match = CODE.match(text, start)
     if (
         match is None
