@@ -62,13 +62,17 @@ LONGEST_ENDING = 7
 UNITS = r"(?:apt|apartment|suite|ste|unit|floor|fl|flat|room|rm|building|bldg)\b\.? ?#?\w*\d"
 BOXES = r"p\.? ?o\.? ?box\b|postbox|(?:psc|unit) \d+,? box|\b[ad]po\b|(?:uss|usns|usnv|uscgc|fpo)\b"
 SIGN = re.compile(rf"\b(?:{UNITS}|{BOXES})")
-STATE_ZIP = re.compile(r"\b[A-Z]{2},? \d{5}(?:-\d{4})?(?![\w-])")
+STATE_ZIP = re.compile(r"[A-Z](?<!\w[A-Z])[A-Z],? \d{5}(?:-\d{4})?(?![\w-])")
+"""It begins with a class and looks back from behind it, because such patterns are searched for faster."""
 PLAIN_STREETS = word_set("street road avenue boulevard lane")
 LIVES = r"\b(?:lives?|living|stays?|located|meet(?: you)?|corner) (?:at|on|of|in)"
 SENT = r"send (?:it )?to|sent to|return to|deliver(?:ed)? to|ship(?:ped)? (?:it )?to|moved to"
 STANDS = r"side of|stop at|(?:is|are|sits) (?:at|on)|enter on|address(?:es)?(?: is| to| with| the same)?"
 SAID = re.compile(rf"(?:{LIVES}|{SENT}|{STANDS})\W{{0,4}}(?:the )?(?:corner of )?$")
 SHIP = re.compile(r"(?:USS|USNS|USNV|USCGC) ")
+SAID_ENDS = tuple(end[::-1] for end in "at on of in to is with same the address addresses".split())
+"""How all of these end, read from right to left."""
+NO_WORD = re.compile(r"\W*")
 SAID_BEFORE = (
     "address is ",
     "live on ",
@@ -214,4 +218,8 @@ def _score(page: Page, start: int, end: int) -> float:
 def _announced(page: Page, start: int, has_number: bool) -> bool:
     """Whether the words before a place, or a question, say that an address follows."""
     before = page.lower[max(0, start - 40) : start]
-    return SAID.search(before) is not None or (has_number and "ADDRESS" in page.asked_at(start))
+    backwards = before[::-1]
+    ends = backwards.startswith(SAID_ENDS, NO_WORD.match(backwards).end())  # type: ignore[union-attr]
+    if ends and SAID.search(before):
+        return True
+    return has_number and "ADDRESS" in page.asked_at(start)

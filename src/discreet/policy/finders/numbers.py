@@ -12,10 +12,12 @@ it is, is decided by check digits and shape, then by the words before it (`ssn`,
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise
 
 from discreet.policy.finders import checksums
-from discreet.policy.finders.page import Page, kinds_named
+from discreet.policy.finders.asking import kinds_named
+from discreet.policy.finders.page import Page
 from discreet.text.records import Secret
 
 CODE_BACKWARDS = re.compile(r"-?[^\W_]+(?:-[^\W_]+)*")
@@ -44,6 +46,7 @@ LONG_DATE = re.compile(
     rf"(?<!\w)(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)?[ -](?:{MONTH})\.?,?(?:[ -]\d{{2,4}})?|"
     rf"(?:{MONTH})\.? \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?)(?!\w)"
 )
+LONGEST_DATE = 32
 AGE = re.compile(r"[ -]?(?:years?|yrs?)[ -]?(?:old|of age)\b| ?y/?o\b")
 AGED = (" aged ", " age ", " turned ", " turning ", " age: ", " age is ")
 SPOKEN_BACK = 48
@@ -81,10 +84,31 @@ def find(page: Page) -> Iterator[Secret]:
                 if part.start not in personal:
                     personal[part.start] = _personal(lower[part.start : part.end])
             yield from _number(page, start, end, anywhere and personal[part.start])
-    if "birth" in lower or "born" in lower or "dob" in lower:
-        for match in LONG_DATE.finditer(lower):
+    yield from _births(page)
+
+
+def _births(page: Page) -> Iterator[Secret]:
+    """Dates with the name of a month, near to words about a birth or in answer to a question about one."""
+    for start, end in _about_births(page):
+        for match in LONG_DATE.finditer(page.lower, start, end):
             if "BIRTH" in announced(page, match.start()):
                 yield Secret(*match.span(), "BIRTH", 0.8)
+
+
+def _about_births(page: Page) -> Iterator[tuple[int, int]]:
+    """Where dates of birth may stand: a search for dates in all of a text is slow."""
+    lower = page.lower
+    words = [word for word in ("birth", "born", "dob") if word in lower]
+    for word in words:
+        at = lower.find(word)
+        while at >= 0:
+            line = lower.find("\n", at)
+            yield at, max(len(lower) if line < 0 else line, at + SPOKEN_BACK + LONGEST_DATE)
+            at = lower.find(word, at + 1)
+    if words:
+        for (start, end, _, _), asked in zip(page.lines, page.asked, strict=True):
+            if "BIRTH" in asked:
+                yield start, end
 
 
 def _personal(lower: str) -> bool:
@@ -173,12 +197,19 @@ def _code(page: Page, at: int) -> Iterator[Secret]:
     named = announced(page, start)
     if "LICENCE" in named and (plate := PLATE.match(text, start)):
         yield Secret(*plate.span(), "PLATE", 0.85)
-    code = lower[start : match.end()]
+    kind, score = _sort_of_code(lower[start : match.end()])
+    if kind:
+        yield Secret(start, match.end(), kind, 0.8 if named & CODED else score)
+
+
+@lru_cache(maxsize=1 << 14)
+def _sort_of_code(code: str) -> tuple[str, float]:
+    """The kind of a code in lower case, if it is one, and how sure that is where nothing announces it."""
     if len(code) < 4 or NO_CODES.fullmatch(code):
-        return
-    identity = LETTERED.fullmatch(code) is not None
-    score = 0.8 if named & CODED else 0.85 if identity and checksums.dni(code.upper()) else _randomness(code)
-    yield Secret(start, match.end(), "ID" if identity else "REFERENCE", score)
+        return "", 0.0
+    if LETTERED.fullmatch(code):
+        return "ID", 0.85 if checksums.dni(code.upper()) else _randomness(code)
+    return "REFERENCE", _randomness(code)
 
 
 def _account_end(text: str, start: int) -> int:
@@ -196,7 +227,7 @@ def _account_end(text: str, start: int) -> int:
 def _randomness(code: str) -> float:
     """How much a code looks like one that was given out, and not like a name of a thing (B-52, mp3)."""
     digits = sum(map(str.isdigit, code))
-    changes = sum(a.isdigit() != b.isdigit() for a, b in pairwise(code))
+    changes = sum([a.isdigit() != b.isdigit() for a, b in pairwise(code)])
     if len(code) >= 8 and digits >= 2 and (changes > 1 or digits >= 4):
         return 0.65
     return 0.5 if len(code) >= 6 and digits >= 3 else 0.3

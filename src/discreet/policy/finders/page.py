@@ -17,42 +17,14 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import NamedTuple
 
+from discreet.policy.finders.asking import NOTHING, WORD, asked_in, kinds_named
 from discreet.policy.lists import word_set
 from discreet.text.records import Turn
 
-NOTHING: frozenset[str] = frozenset()
-WORDS_FOR = {
-    "PERSON": "name names surname firstname lastname fullname caller holder",
-    "ADDRESS": "address addresses street live lives living located location deliver delivery ship shipped mailing",
-    "ZIP": "zip zipcode postal postcode pincode",
-    "PHONE": "phone phones cell cellphone mobile telephone tel contact fax whatsapp call ph",
-    "EMAIL": "email emails mail e-mail mailid gmail inbox",
-    "SSN": "ssn social security sin itin",
-    "CARD": "card cards credit debit visa mastercard amex cc",
-    "ACCOUNT": "account accounts acct iban routing bank swift",
-    "PASSWORD": "password passwords passcode passphrase pwd pin cvv cvc otp passwd secret",
-    "LICENCE": "license licence licenses driver drivers driver's driving dl plate plates registration",
-    "PASSPORT": "passport passports visa",
-    "BIRTH": "birth born birthday dob birthdate",
-    "REFERENCE": """
-        order orders booking bookings confirmation reservation claim policy case ticket tracking reference ref invoice
-        pnr id ids number numbers no num code codes membership member serial receipt shipment parcel itinerary
-        transaction customer claimid policyid application record mrn patient
-    """,
-}
-"""Kind -> the words that announce a secret of that kind, or ask for it."""
-KINDS_OF: dict[str, frozenset[str]] = {}
-for _kind, _words in WORDS_FOR.items():
-    for _word in _words.split():
-        KINDS_OF[_word] = KINDS_OF.get(_word, NOTHING) | {_kind}
-ANNOUNCING = frozenset(KINDS_OF)
-WHERE = re.compile(r"\bwhere\b.{0,40}\b(?:live|sent?|ship|deliver\w*|located)\b|\bwho (?:am i|are you|is th?is)\b")
-ASKING = re.compile(r"\b(?:your|verify|provide|enter|confirm|give|tell|spell|type|need|share|what|which)\b")
 NUMBER = re.compile(r"\d(?:[ .\-/()]{0,3}\d)*")
-WORD = re.compile(r"[a-z][a-z'-]*")
 LABEL = re.compile(r"[ \t>*-]{0,4}([A-Za-z][A-Za-z .'-]{0,24}?) ?:[ \t]*")
 WALL = "\n\0\0\0\0\0\n"
 """What stands between two texts on one page."""
@@ -80,24 +52,6 @@ class Stretch(NamedTuple):
 
 Line = tuple[int, int, str, frozenset[str]]
 """Start and end of what stands after the label; the speaker, if the label is one, or what the label announces."""
-
-
-@lru_cache(maxsize=1 << 14)
-def kinds_named(text: str) -> frozenset[str]:
-    """The kinds of secrets that words of a text in lower case announce."""
-    found = NOTHING
-    for word in ANNOUNCING.intersection(WORD.findall(text)):
-        found |= KINDS_OF[word]
-    if "who" in text or "where" in text:
-        for match in WHERE.finditer(text):
-            found |= {"PERSON" if match[0].startswith("who") else "ADDRESS"}
-    return found
-
-
-@lru_cache(maxsize=1 << 14)
-def asked_in(said: str) -> frozenset[str]:
-    """What a speaker asks for; one who gives his own name does not ask for one."""
-    return kinds_named(said) if "?" in said or ASKING.search(said) else NOTHING
 
 
 class Part(NamedTuple):
@@ -144,7 +98,7 @@ class Page:
         )
 
     def part_at(self, position: int) -> Part:
-        return self.parts[bisect_right(self.parts, position, key=_start) - 1]
+        return self.parts[bisect_right(self._part_starts, position) - 1]
 
     @cached_property
     def lines(self) -> list[Line]:
@@ -199,7 +153,8 @@ class Page:
         for (start, end, speaker, _), asked in zip(self.lines, self.asked, strict=True):
             if speaker == WALL:
                 continue
-            if text.find("?", start, end) < 0:
+            question = text.find("?", start, end)
+            if question < 0 or question == end - 1:
                 if kind in asked and end - start < LONGEST_REPLY:
                     found.append((start, end))
                 continue
@@ -236,6 +191,10 @@ class Page:
         if question < 0:
             return self.asked[number]
         return kinds_named(self.lower[self.text.rfind("?", start, question) + 1 or start : question])
+
+    @cached_property
+    def _part_starts(self) -> list[int]:
+        return [part.start for part in self.parts]
 
     @cached_property
     def _line_starts(self) -> list[int]:
@@ -278,10 +237,6 @@ class Page:
         if len(rest) > LONGEST_FRAME or stretch.start == stretch.end:
             return False
         return ANSWER_WORDS.issuperset(WORD.findall(rest)) and not any(map(str.isdigit, rest))
-
-
-def _start(part: Part) -> int:
-    return part.start
 
 
 def _lines(text: str, at: int) -> list[Line]:

@@ -84,7 +84,8 @@ def looks_ordinary(word: str) -> bool:
             return True
     if len(word) < SHORTEST_SLIP:
         return False
-    return word in without_one or not without_one.isdisjoint(_shorter(word)) or not frequent.isdisjoint(_shorter(word))
+    shorter = _shorter(word)
+    return word in without_one or not without_one.isdisjoint(shorter) or not frequent.isdisjoint(shorter)
 
 
 @cache
