@@ -70,7 +70,7 @@ SENT = r"send (?:it )?to|sent to|return to|deliver(?:ed)? to|ship(?:ped)? (?:it 
 STANDS = r"side of|stop at|(?:is|are|sits) (?:at|on)|enter on|address(?:es)?(?: is| to| with| the same)?"
 SAID = re.compile(rf"(?:{LIVES}|{SENT}|{STANDS})\W{{0,4}}(?:the )?(?:corner of )?$")
 SHIP = re.compile(r"(?:USS|USNS|USNV|USCGC) ")
-SAID_ENDS = tuple(end[::-1] for end in "at on of in to is with same the address addresses".split())
+SAID_ENDS = tuple(end[::-1] for end in word_set("at on of in to is with same the address addresses"))
 """How all of these end, read from right to left."""
 NO_WORD = re.compile(r"\W*")
 SAID_BEFORE = (

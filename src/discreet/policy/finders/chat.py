@@ -101,10 +101,13 @@ def may_introduce(texts: Sequence[str]) -> bool:
     return ("am" in texts and "i" in texts) or ("is" in texts and "this" in texts)
 
 
-def may_be_bare(sorts: Sequence[int]) -> bool:
-    """Whether words, but for those that people answer with, may be a bare answer."""
-    odd = len(sorts) - sorts.count(ORDINARY)
-    return 0 < len(sorts) <= LONGEST_ANSWER and (odd * 2 >= len(sorts) or (len(sorts) <= 3 and NUMBER not in sorts))
+def may_be_bare(texts: Sequence[str], sorts: Sequence[int], asked: frozenset[str]) -> bool:
+    """Whether words, from which those that people answer with were taken out, may be a bare answer."""
+    if not 0 < len(texts) <= LONGEST_ANSWER:
+        return False
+    if STRANGE in sorts and (len(sorts) - sorts.count(ORDINARY)) * 2 >= len(sorts):
+        return True
+    return len(texts) <= 3 and NUMBER not in sorts and ("PERSON" in asked or not given().isdisjoint(texts))
 
 
 def may_hold_names(texts: Sequence[str], sorts: Sequence[int]) -> bool:
@@ -115,3 +118,25 @@ def may_hold_names(texts: Sequence[str], sorts: Sequence[int]) -> bool:
             return True
         before = sort
     return False
+
+
+def may_be_code(texts: Sequence[str], sorts: Sequence[int]) -> bool:
+    """Whether letters and digits stand beside each other in words that are short enough for a code."""
+    letters = digits = False
+    for word, sort in zip(texts, sorts, strict=True):
+        if sort == NUMBER:
+            digits = True
+        elif code_like(word, sort == STRANGE):
+            letters = True
+            digits = digits or not word.isalpha()
+        else:
+            letters = digits = False
+        if letters and digits:
+            return True
+    return False
+
+
+def code_like(word: str, strange: bool) -> bool:
+    """Whether a word, which is no number, may be part of a code that has spaces in it."""
+    length = len(word)
+    return length == 1 or (length <= 4 if strange else length == 2 and word not in LITTLE)

@@ -217,9 +217,10 @@ def _guess(
         known = known or one.given
         strange = strange or one.unknown
     company = chosen[-1].low in COMPANY
-    place = " ".join([one.low for one in chosen]) in places()
+    lows = [one.low for one in chosen]
+    place = " ".join(lows) in places()
     score = _score(words[low], chosen, known, strange, first and low == 0, titled, asked, company or place)
-    if all(one.low in NATIONALITIES for one in chosen):
+    if NATIONALITIES.issuperset(lows):
         return Guess(start, end, max(score, 0.55), "NATIONALITY")
     kind = "ORGANIZATION" if company else "PERSON" if known or titled else "PLACE" if place else "NAME"
     return Guess(start, end, score, "PLACE" if place and not titled and not company else kind)

@@ -17,7 +17,6 @@ from discreet.policy.finders.chat import (
     ADDRESS_WORDS,
     BEGINNINGS,
     CUES,
-    LITTLE,
     LONGEST_ANSWER,
     NUMBER,
     NUMBER_WORDS,
@@ -29,7 +28,9 @@ from discreet.policy.finders.chat import (
     TOO_COMMON,
     UNIT_WORDS,
     UNSURE,
+    code_like,
     may_be_bare,
+    may_be_code,
     may_hold_names,
     may_introduce,
 )
@@ -65,9 +66,10 @@ def of_stretch(text: str, asked: frozenset[str], sure: bool = False) -> tuple[Se
     rest = [at for at, word in enumerate(texts) if word not in ANSWER_WORDS]
     introduced = may_introduce(texts)
     addressed = (strange or digits) and ("ADDRESS" in asked or not ABOUT_ADDRESSES.isdisjoint(texts))
-    bare = may_be_bare([sorts[at] for at in rest])
+    bare = may_be_bare([texts[at] for at in rest], [sorts[at] for at in rest], asked)
     named = strange and (not sure or may_hold_names(texts, sorts))
-    if not (introduced or digits or addressed or bare or named):
+    coded = digits and may_be_code(texts, sorts)
+    if not (introduced or coded or addressed or bare or named):
         return ()
     words = [
         Word(*match.span(), match[0], sort == NUMBER, sort == STRANGE, at)
@@ -77,7 +79,7 @@ def of_stretch(text: str, asked: frozenset[str], sure: bool = False) -> tuple[Se
     found: list[Secret] = []
     if introduced:
         found += _introductions(words)
-    if digits:
+    if coded:
         found += _codes(words, left)
     if addressed:
         found += _addresses(words, asked)
@@ -137,9 +139,7 @@ def _codes(words: Sequence[Word], rest: Sequence[Word]) -> Iterator[Secret]:
 
 
 def _may_be_code(word: Word) -> bool:
-    if word.number or len(word.text) == 1:
-        return True
-    return len(word.text) <= 4 if word.strange else len(word.text) == 2 and word.text not in LITTLE
+    return word.number or code_like(word.text, word.strange)
 
 
 def _frames(word: Word, words: Sequence[Word], whole: bool) -> bool:
