@@ -15,8 +15,9 @@ from discreet.text.records import Record, Secret, Turn
 
 PIECES: str = (
     "my name is |i am |this is |call me |rose |zebulon |quillfeather |Rose |Mr. |Zebulon Quillfeather |The |ssn |"
-    "order |hfb |756 |a1b |x |22 |elm st |Elm St, |IL 62704|address is |live at |born on |3 march 1984|dob |1999 |thnks |"
-    "ok |yes |i'm |I |it's |pizza |please |what is your name? |where do you live?|?|USER: |BOT: |\n| |555-867-5309|-|.|²|’"
+    "order |hfb |756 |a1b |x |22 |elm st |Elm St, |IL 62704|address is |live at |born on |3 march 1984|dob |1999 |"
+    "thnks |ok |yes |i'm |I |it's |pizza |please |what is your name? |where do you live?|?|USER: |BOT: |\n| |"
+    "555-867-5309|-|.|²|’"
 )
 TEXTS = st.lists(st.sampled_from(PIECES.split("|")), max_size=9).map("".join)
 KINDS = st.frozensets(st.sampled_from(("PERSON", "ADDRESS")))

@@ -86,6 +86,7 @@ SAID_BEFORE = (
 )
 DIGIT = re.compile(r"\d")
 LEADING = re.compile(r"([^\W\d_]+(?:['’][^\W\d_]+)?)[ ,.]+")
+LONGEST_TRAILING = 40
 TRAILING = re.compile(r"[.,]?\s+([A-Z][a-z]*),?\Z")
 FARTHEST = 120
 CORNER = re.compile(rf"[Tt]he corner of {TOKEN}(?: {TOKEN})*(?: and {TOKEN}(?: {TOKEN})*)?")
@@ -111,6 +112,8 @@ def find(page: Page) -> Iterator[Secret]:
             first, last = _trimmed(text, *run.span())
             if last - first >= 5 and (score := _score(page, first, last)):
                 yield Secret(first, last, "ADDRESS", score)
+            if after >= past:
+                break  # the next run, which would take a search, cannot hold the number
     yield from _said(page)
 
 
@@ -184,7 +187,11 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
         not has_sign(word[1].lower()) and not word[1].isupper() and (form(word[1]).plain or word[1] == "The")
     ):
         start = word.end()
-    while (word := TRAILING.search(text, start, end)) and form(word[1]).plain and not has_sign(word[1].lower()):
+    while (
+        (word := TRAILING.search(text, max(start, end - LONGEST_TRAILING), end))
+        and form(word[1]).plain
+        and not has_sign(word[1].lower())
+    ):
         end = word.start()
     while end > start and text[end - 1] in ".,- \n>?":
         end -= 1

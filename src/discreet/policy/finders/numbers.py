@@ -127,7 +127,7 @@ def _number(page: Page, start: int, end: int, personal: bool) -> Iterator[Secret
     shown = page.text[start:end]
     digits = shown.translate(NO_DIGITS)
     length = len(digits)
-    if length < 4 or (YEARS.fullmatch(shown) and not personal):
+    if length < 4 or (not personal and shown[0] in "12" and YEARS.fullmatch(shown)):
         return
     international = page.text[start - 1 : start] in ("+", "(")
     named = announced(page, start)
@@ -141,13 +141,13 @@ def _kind(
 ) -> tuple[str, float]:
     """The kind of a number and how sure that is; the first rule that fits decides."""
     length = len(digits)
-    if DATE.match(shown):
+    if length < len(shown) and DATE.match(shown):
         return ("BIRTH", 0.85) if "BIRTH" in named else ("DATE", 0.3)
     if 13 <= length <= 19 and shown.count(".") < 2 and checksums.luhn(digits):
         return "CARD", 0.95
     if 12 <= length <= 19 and "CARD" in named:
         return "CARD", 0.85
-    if SOCIAL.fullmatch(shown) and checksums.social_security(digits):
+    if length == 9 and SOCIAL.fullmatch(shown) and checksums.social_security(digits):
         return "SSN", 0.9 if "-" in shown or "SSN" in named else 0.6
     if "SSN" in named and length in (4, 9):
         return "SSN", 0.85
@@ -155,7 +155,7 @@ def _kind(
         return "ACCOUNT", 0.95
     if length == 12 and shown.count(" ") == 2 and checksums.verhoeff(digits):
         return "ID", 0.9
-    if DECIMAL.fullmatch(shown) or YEAR.fullmatch(shown):
+    if ("." in shown and DECIMAL.fullmatch(shown)) or (length == 4 and YEAR.fullmatch(shown)):
         return "NUMBER", 0.0
     if 7 <= length <= 15 and ("PHONE" in named or international):
         return "PHONE", 0.9
