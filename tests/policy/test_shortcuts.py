@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.policy.finders import addresses, answers, numbers, stretches
-from discreet.policy.finders.asking import asked_in, kinds_named
+from discreet.policy.finders.asking import NOTHING, asked_in, kinds_named
+from discreet.policy.finders.chat import NUMBER, SORTS, STRANGE, UNSURE
 from discreet.policy.finders.names import HONORIFICS, hope
-from discreet.policy.finders.page import NOTHING, WALL, Page
-from discreet.policy.pii import FINDERS, pii
+from discreet.policy.finders.page import ANSWER_WORDS, WALL, Page
+from discreet.policy.pii import FINDERS, PII, pii
 from discreet.text.records import Record, Secret, Turn
 
 PIECES: str = (
@@ -26,12 +27,12 @@ KINDS = st.frozensets(st.sampled_from(("PERSON", "ADDRESS")))
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(TEXTS.map(str.lower), KINDS)
 def test_a_stretch_gives_what_all_ways_of_finding_give(text: str, asked: frozenset[str]) -> None:
-    sorts = [stretches.SORTS[word] for word in stretches.TOKEN.findall(text)]
+    sorts = [SORTS[word] for word in stretches.TOKEN.findall(text)]
     words = [
-        stretches.Word(*match.span(), match[0], sort == stretches.NUMBER, sort == stretches.STRANGE, at)
+        stretches.Word(*match.span(), match[0], sort == NUMBER, sort == STRANGE, at)
         for at, (match, sort) in enumerate(zip(stretches.TOKEN.finditer(text), sorts, strict=True))
     ]
-    rest = [word for word in words if word.text not in stretches.ANSWER_WORDS]
+    rest = [word for word in words if word.text not in ANSWER_WORDS]
     every = [
         *stretches._introductions(words),
         *stretches._codes(words, rest),
@@ -41,13 +42,13 @@ def test_a_stretch_gives_what_all_ways_of_finding_give(text: str, asked: frozens
     ]
     assert list(stretches.of_stretch(text, asked)) == every
     sure = stretches.of_stretch(text, asked, sure=True)
-    assert set(every) >= set(sure) >= {secret for secret in every if secret.score > stretches.UNSURE}
+    assert set(every) >= set(sure) >= {secret for secret in every if secret.score > UNSURE}
 
 
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(TEXTS)
 def test_findings_below_the_threshold_are_left_out_and_no_others(text: str) -> None:
-    made, page = pii(), Page(text)
+    made, page = PII(None), Page(text)
     every = [secret for finder in FINDERS for secret in finder.find(page)]
     assert made.secrets(Record(id="1", text=text)) == made.reaching(every)
 

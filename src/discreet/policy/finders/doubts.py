@@ -26,6 +26,7 @@ HIGHEST = 0.2
 """No score here is higher."""
 
 
+STOP = re.compile(r"[^\w\s'’-]")
 LONGEST_LINE = 120
 LONGEST_NAME = 4
 """In a line of no more words, a family name counts whatever else it is."""
@@ -45,16 +46,23 @@ def _in_answer(lower: str, start: int, end: int) -> Iterator[Secret]:
     words = list(WORD.finditer(lower, start, end))
     if len(words) > LONGEST_ANSWER:
         return
+
+    def together(one: int, other: int) -> bool:
+        return not STOP.search(lower, words[one].end(), words[other].start())
+
     numbers = {at for at, word in enumerate(words) if any(map(str.isdigit, word[0]))}
     odd = {at for at, word in enumerate(words) if word[0] not in ordinary()} | numbers
-    beside = {at + step for at in numbers for step in (-1, 1)} & set(range(len(words)))
-    odd |= {at for at in beside if len(words[at][0]) <= 3 and words[at][0] not in FRAME}
+    for one, other in pairwise(range(len(words))):
+        if (one in numbers) != (other in numbers) and together(one, other):
+            at = other if one in numbers else one
+            if len(words[at][0]) <= 3 and words[at][0] not in FRAME:
+                odd.add(at)
     if len(words) <= LONGEST_NAME:
         odd |= {at for at, word in enumerate(words) if word[0] in family() and word[0] not in FRAME}
     for at in odd - numbers:
         yield Secret(*words[at].span(), "WORD", 0.12)
     for one, other in pairwise(sorted(odd)):
-        if other - one <= LONGEST_GAP:
+        if other - one <= LONGEST_GAP and together(one, other):
             yield Secret(words[one].start(), words[other].end(), "WORD", 0.12)
 
 
