@@ -120,6 +120,14 @@ def test_redact_takes_a_style(mail: Path, tmp_path: Path, options: list[str], te
     assert rows(tmp_path / "clean.jsonl")[0]["text"] == text
 
 
+def test_redact_on_several_cores_writes_the_same_file(mail: Path, tmp_path: Path) -> None:
+    one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
+    for path, workers in ((one, 1), (two, 2)):
+        succeed("redact", mail, "--policy", "pii", "-o", path, "--workers", workers)
+    assert "555" not in one.read_text()
+    assert one.read_text() == two.read_text()
+
+
 def test_redacting_the_output_by_its_own_marks_changes_nothing(tmp_path: Path) -> None:
     mail = tmp_path / "unmarked.jsonl"
     mail.write_text("".join(json.dumps({"id": row["id"], "text": row["text"]}) + "\n" for row in ROWS))

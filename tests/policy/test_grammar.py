@@ -90,6 +90,23 @@ def test_texts_that_come_again_are_not_read_again() -> None:
     assert sorted(read) == ["a", "bb", "ccc"]
 
 
+def test_labels_are_those_of_the_model_as_it_comes() -> None:
+    import spacy
+
+    model = installed_model() or ""
+    whole = spacy.load(model.partition(" ")[0])
+    texts = [
+        CUSTODY,
+        DIVORCED,
+        "Bob Stone paid 300 dollars to Acme in Oslo, which she had not expected on Friday. " * 4,
+    ]
+
+    def labels(doc):
+        return [(token.idx, token.pos_, token.dep_) for token in doc], [(e.start, e.end, e.label_) for e in doc.ents]
+
+    assert [labels(doc) for doc in documents(load(model, ("ner", "parse")), texts)] == [labels(whole(t)) for t in texts]
+
+
 def test_documents_come_back_in_order() -> None:
     nlp = load(installed_model() or "", ("ner",))
     texts = ["a b c d", "", "a b", "a"]

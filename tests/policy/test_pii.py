@@ -171,6 +171,14 @@ def test_the_conservative_form_stops_at_every_number_and_every_unusual_word() ->
     assert policy({"conservative": "pii"}).secrets(Record(id="1", text="yes please thank you")) == ()
 
 
+@pytest.mark.parametrize("answer", ["smith", "mark cooper", "fly 321", "no 78 high gate 4", "red 457 b 2"])
+def test_the_conservative_form_takes_most_of_a_short_answer(answer: str) -> None:
+    text = f"ok\n{answer}\nplease"
+    wide = policy({"conservative": "pii"}).secrets(Record(id="1", text=text))
+    left = "".join(letter for at, letter in enumerate(text) if not any(s.start <= at < s.end for s in wide)).split()
+    assert set(left) <= {"ok", "please", "no"}
+
+
 def test_the_threshold_of_a_single_kind_can_differ() -> None:
     text = "Zebulon Quillfeather, 4111 1111 1111 1111"
     strict = pii(kinds={"CARD": 0.99}).secrets(Record(id="1", text=text))

@@ -34,6 +34,7 @@ def redact(
     key_file: Annotated[Path | None, typer.Option(help="A file that holds the key of style 'pseudonym'.")] = None,
     mask: Annotated[str, typer.Option(help="The mask token of style 'mask'.")] = "<MASK>",
     on_literal: Annotated[str, typer.Option(help="A mask already in the text: 'refuse' or 'escape'.")] = "refuse",
+    workers: Annotated[int, typer.Option(min=0, help="Processes; 0 is one for each core.")] = 1,
     engine: Engine = "local",
     address: Address = None,
     json_output: Json = False,
@@ -61,7 +62,8 @@ def redact(
     )
     tally = Tally()
     if engine == "local":
-        redacted = redact_all(console.track_file(records, file, "redacting"), chosen, redaction, tally)
+        tracked = console.track_file(records, file, "redacting")
+        redacted = redact_all(tracked, chosen, redaction, tally, workers or None)
         write(output, redacted, fields=fields, like=records)
         skipped = sum(records.skipped.values())
     else:

@@ -30,6 +30,8 @@ NEEDS = {"ner": ("ner",), "parse": ("tok2vec", "tagger", "attribute_ruler", "par
 """What has to be loaded for entities, and for parts of speech and dependencies."""
 INSTALL = "pip install 'discreet[spacy]', or python -m spacy download en_core_web_sm"
 BATCH = 256
+PIPED = 64
+"""So many texts go through a model together; more no longer fit the processor's cache."""
 MOST_CHARACTERS = 500_000
 """A batch ends early where texts are long."""
 REMEMBERED = 20_000
@@ -86,13 +88,24 @@ def load(model: str, needs: tuple[str, ...]) -> Any:
         raise MissingPackageError(f"spaCy is not installed; run: {INSTALL}.") from None
     name = model.partition(" ")[0]
     wanted = {component for need in needs for component in NEEDS[need]}
-    nlp = spacy.load(name)
+    nlp = _loaded(spacy, name)
     if _listens(nlp, wanted):
         wanted |= {"tok2vec", "transformer"}
     for component in list(nlp.pipe_names):
         if component not in wanted:
             nlp.remove_pipe(component)
     return nlp
+
+
+def _loaded(spacy: Any, name: str) -> Any:
+    """The model, multiplying matrices as numpy does: of a text's processor time, that is most, and spaCy's own library
+    takes twice as long for it. Other devices, where spaCy was told to use one, are left as they are."""
+    from thinc.api import get_current_ops, use_ops
+
+    if get_current_ops().name != "numpy":
+        return spacy.load(name)
+    with use_ops("numpy", use_blis=False):
+        return spacy.load(name)
 
 
 def _listens(nlp: Any, wanted: Iterable[str]) -> bool:
@@ -130,6 +143,6 @@ def documents(nlp: Any, texts: Sequence[str]) -> Iterator[Any]:
     """Texts read by the pipeline; short ones first, so that a batch holds texts of about one length."""
     order = sorted(range(len(texts)), key=lambda at: len(texts[at]))
     read: dict[int, Any] = {}
-    for at, doc in zip(order, nlp.pipe((texts[at] for at in order), batch_size=BATCH), strict=True):
+    for at, doc in zip(order, nlp.pipe((texts[at] for at in order), batch_size=PIPED), strict=True):
         read[at] = doc
     return (read[at] for at in range(len(texts)))

@@ -25,7 +25,7 @@ from typing import Any
 from discreet.errors import SettingError
 from discreet.policy.contract import POLICIES, Policy
 from discreet.policy.finders import addresses, answers, doubts, keys, names, numbers, online
-from discreet.policy.finders.page import Page
+from discreet.policy.finders.page import Page, Part
 from discreet.policy.language import chosen_model, documents, installed_model, load, remembered
 from discreet.policy.scored import Scored
 from discreet.text.records import Record, Secret, Turn
@@ -59,41 +59,44 @@ class PII(Scored):
 
     def candidates_of_all(self, records: Iterable[Record]) -> Iterator[tuple[Record, Sequence[Secret]]]:
         if not self.model:
-            for batch in _batches(records):
-                yield from zip(batch, self._found_in_all(batch), strict=True)
-            return
+            return super().candidates_of_all(records)
         records, again = tee(records)
         entities = remembered((record.text for record in records), self._entities)
-        for record, more in zip(again, entities, strict=True):
-            yield record, self._found(record) + more
+        return ((record, self._found(record) + more) for record, more in zip(again, entities, strict=True))
+
+    def secrets_of_all(self, records: Iterable[Record]) -> Iterator[tuple[Record, tuple[Secret, ...]]]:
+        if self.model:
+            yield from super().secrets_of_all(records)
+            return
+        for batch in _batches(records):
+            yield from zip(batch, self._secrets_of_batch(batch), strict=True)
 
     def _found(self, record: Record) -> list[Secret]:
         return self._on_page(Page(record.text, record.turns))
 
     def _on_page(self, page: Page) -> list[Secret]:
         found: list[Secret] = []
+        page.floor = self.floor
         for finder in FINDERS:
             found += finder.find(page)
-        if self.floor <= doubts.HIGHEST:
+        if page.floor <= doubts.HIGHEST:
             found += doubts.find(page)
         return found
 
-    def _found_in_all(self, records: Sequence[Record]) -> list[list[Secret]]:
-        """The findings of several records, put on one page; each text once, however often it comes."""
-        texts = dict.fromkeys((record.text, record.turns) for record in records)
+    def _secrets_of_batch(self, records: Sequence[Record]) -> list[tuple[Secret, ...]]:
+        """The secrets of several records, put on one page; each text once, however often it comes."""
+        texts: list[tuple[str, tuple[Turn, ...]]] = []
+        seen: dict[str, int] = {}
+        places: list[int] = []
+        for record in records:
+            at = seen.setdefault(record.text, len(texts))
+            if at == len(texts) or texts[at][1] != record.turns:
+                at = len(texts)
+                texts.append((record.text, record.turns))
+            places.append(at)
         page = Page.joined(texts)
-        low = self.floor
-        found = sorted(secret for secret in self._on_page(page) if secret[3] >= low)
-        answers: dict[tuple[str, tuple[Turn, ...]], list[Secret]] = {}
-        at = 0
-        for key, (start, end, _) in zip(texts, page.parts, strict=True):
-            own: list[Secret] = []
-            while at < len(found) and found[at][0] < end:
-                first, last, kind, score = found[at]
-                own.append(Secret(first - start, last - start, kind, score))
-                at += 1
-            answers[key] = own
-        return [answers[record.text, record.turns] for record in records]
+        answers = _divided(self.reaching(self._on_page(page)), page.parts)
+        return [answers[at] for at in places]
 
     def _entities(self, texts: Sequence[str]) -> list[list[Secret]]:
         assert self.model is not None
@@ -108,6 +111,20 @@ class PII(Scored):
 
     def spec(self) -> Any:
         return {"pii": {"spacy": self.model or "none"} | self.threshold_spec()}
+
+
+def _divided(secrets: Sequence[Secret], parts: Sequence[Part]) -> list[tuple[Secret, ...]]:
+    """The secrets of a page in order, given back to the texts they stand in."""
+    divided: list[tuple[Secret, ...]] = []
+    at, most = 0, len(secrets)
+    for start, end, _ in parts:
+        own: list[Secret] = []
+        while at < most and secrets[at][0] < end:
+            first, last, kind, score = secrets[at]
+            own.append(Secret(first - start, last - start, kind, score))
+            at += 1
+        divided.append(tuple(own))
+    return divided
 
 
 def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:

@@ -64,6 +64,10 @@ class Scored(Policy):
         return min(self.threshold, *self.thresholds.values()) if self.thresholds else self.threshold
 
     def _kept(self, record: Record, candidates: Sequence[Secret]) -> tuple[Secret, ...]:
+        return self.reaching(candidates)
+
+    def reaching(self, candidates: Sequence[Secret]) -> tuple[Secret, ...]:
+        """The candidates that reach the threshold of their kind, merged."""
         threshold, kinds = self.threshold, self.thresholds
         if kinds:
             chosen = [secret for secret in candidates if secret.score >= kinds.get(secret.kind, threshold)]

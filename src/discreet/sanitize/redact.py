@@ -37,6 +37,7 @@ from pathlib import Path
 from discreet.errors import RefusedError, SettingError
 from discreet.policy.contract import Policy
 from discreet.policy.imperfect import normalised
+from discreet.policy.many import secrets_on_all_cores
 from discreet.text.records import Edit, Record, Secret, check_secrets, edit, with_text
 
 STYLES = ("mask", "kind", "remove", "pseudonym")
@@ -166,10 +167,14 @@ class Tally:
 
 
 def redact_all(
-    records: Iterable[Record], policy: Policy, redaction: Redaction = MASKED, tally: Tally | None = None
+    records: Iterable[Record],
+    policy: Policy,
+    redaction: Redaction = MASKED,
+    tally: Tally | None = None,
+    workers: int | None = 1,
 ) -> Iterator[Record]:
-    """Every record, redacted as it streams by."""
-    for record, secrets in policy.secrets_of_all(records):
+    """Every record, redacted as it streams by; secrets are looked for in so many processes (None: on all cores)."""
+    for record, secrets in secrets_on_all_cores(policy, records, workers):
         of_pair = None if record.pair is None else policy.secrets(record.of_pair())
         if tally is not None:
             tally.add(record, (*secrets, *of_pair) if of_pair else secrets)

@@ -12,6 +12,7 @@ question, say so.
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from discreet.policy.finders.names import CALENDAR, CAPITAL, form
 from discreet.policy.finders.page import Page
@@ -61,25 +62,17 @@ LONGEST_ENDING = 7
 UNITS = r"(?:apt|apartment|suite|ste|unit|floor|fl|flat|room|rm|building|bldg)\b\.? ?#?\w*\d"
 BOXES = r"p\.? ?o\.? ?box\b|postbox|(?:psc|unit) \d+,? box|\b[ad]po\b|(?:uss|usns|usnv|uscgc|fpo)\b"
 SIGN = re.compile(rf"\b(?:{UNITS}|{BOXES})")
-STATE_ZIP = re.compile(r"\b[A-Z]{2},? \d{5}(?:-\d{4})?(?![\w-])")
+STATE_ZIP = re.compile(r"[A-Z](?<!\w[A-Z])[A-Z],? \d{5}(?:-\d{4})?(?![\w-])")
+"""It begins with a class and looks back from behind it, because such patterns are searched for faster."""
 PLAIN_STREETS = word_set("street road avenue boulevard lane")
 LIVES = r"\b(?:lives?|living|stays?|located|meet(?: you)?|corner) (?:at|on|of|in)"
 SENT = r"send (?:it )?to|sent to|return to|deliver(?:ed)? to|ship(?:ped)? (?:it )?to|moved to"
 STANDS = r"side of|stop at|(?:is|are|sits) (?:at|on)|enter on|address(?:es)?(?: is| to| with| the same)?"
 SAID = re.compile(rf"(?:{LIVES}|{SENT}|{STANDS})\W{{0,4}}(?:the )?(?:corner of )?$")
-SAID_BEFORE = (
-    "address is ",
-    "live on ",
-    "lives on ",
-    "lives at ",
-    "live at ",
-    "side of ",
-    "enter on ",
-    "located ",
-    "meet you at ",
-)
-TRAILING = re.compile(r"[.,]?\s+([A-Z][a-z]*),?\Z")
 SHIP = re.compile(r"(?:USS|USNS|USNV|USCGC) ")
+SAID_ENDS = tuple(end[::-1] for end in word_set("at on of in to is with same the address addresses"))
+"""How all of these end, read from right to left."""
+NO_WORD = re.compile(r"\W*")
 SAID_BEFORE = (
     "address is ",
     "live on ",
@@ -91,6 +84,9 @@ SAID_BEFORE = (
     "located ",
     "meet you at ",
 )
+DIGIT = re.compile(r"\d")
+LEADING = re.compile(r"([^\W\d_]+(?:['’][^\W\d_]+)?)[ ,.]+")
+LONGEST_TRAILING = 40
 TRAILING = re.compile(r"[.,]?\s+([A-Z][a-z]*),?\Z")
 FARTHEST = 120
 CORNER = re.compile(rf"[Tt]he corner of {TOKEN}(?: {TOKEN})*(?: and {TOKEN}(?: {TOKEN})*)?")
@@ -116,17 +112,21 @@ def find(page: Page) -> Iterator[Secret]:
             first, last = _trimmed(text, *run.span())
             if last - first >= 5 and (score := _score(page, first, last)):
                 yield Secret(first, last, "ADDRESS", score)
+            if after >= past:
+                break  # the next run, which would take a search, cannot hold the number
     yield from _said(page)
 
 
 def _back(text: str, line: int, at: int) -> int:
     """Where a run may begin that holds a number: behind the last word before it that is small and no joint."""
     start = at
-    for word in reversed(text[line:at].split(" ")):
+    while start > line:
+        space = text.rfind(" ", line, start)
+        word = text[max(line, space + 1) : start]
         if word[:1].islower() and word not in JOINT_WORDS:
-            break
-        start -= len(word) + 1
-    return max(line, start)
+            return start
+        start = space
+    return line
 
 
 def _beside(text: str, at: int, past: int) -> bool:
@@ -145,6 +145,7 @@ def _words(run: str) -> list[str]:
     return [word.strip(".,()") for word in run.split()]
 
 
+@lru_cache(maxsize=1 << 14)
 def has_sign(run: str) -> bool:
     """Whether words in lower case have a word for streets among them, a unit or a box."""
     words = _words(run)
@@ -157,7 +158,7 @@ def _is_street(run: str) -> bool:
 
 
 def _ends_as_street(words: list[str]) -> bool:
-    return any(word.endswith(ENDINGS) and len(word) > LONGEST_ENDING for word in words)
+    return any(len(word) > LONGEST_ENDING and word.endswith(ENDINGS) for word in words)
 
 
 def _said(page: Page) -> Iterator[Secret]:
@@ -179,15 +180,18 @@ def _said(page: Page) -> Iterator[Secret]:
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     """A run from the line of its first number on, without the words that only begin a sentence."""
-    first = re.search(r"\d", text[start:end])
+    first = DIGIT.search(text, start, end)
     if first and not SHIP.match(text, start):
-        line = text.rfind("\n", start, start + first.start()) + 1
-        start = max(start, line)
-    while (word := re.match(r"([^\W\d_]+(?:['’][^\W\d_]+)?)[ ,.]+", text[start:end])) and (
+        start = max(start, text.rfind("\n", start, first.start()) + 1)
+    while (word := LEADING.match(text, start, end)) and (
         not has_sign(word[1].lower()) and not word[1].isupper() and (form(word[1]).plain or word[1] == "The")
     ):
-        start += word.end()
-    while (word := TRAILING.search(text, start, end)) and form(word[1]).plain and not has_sign(word[1].lower()):
+        start = word.end()
+    while (
+        (word := TRAILING.search(text, max(start, end - LONGEST_TRAILING), end))
+        and form(word[1]).plain
+        and not has_sign(word[1].lower())
+    ):
         end = word.start()
     while end > start and text[end - 1] in ".,- \n>?":
         end -= 1
@@ -198,19 +202,31 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 
 def _score(page: Page, start: int, end: int) -> float:
     run = page.lower[start:end]
-    has_number = any(c.isdigit() for c in run)
+    has_number = any(map(str.isdigit, run))
     words = len(run.split())
-    said = bool(SAID.search(page.lower[max(0, start - 40) : start]))
-    said = said or (has_number and "ADDRESS" in page.stretch_at(start).asked)
-    if STATE_ZIP.search(page.text[start:end]) and words > 2:
+    if words > 2 and STATE_ZIP.search(page.text, start, end):
         return 0.9
-    if has_sign(run):
+    sign = has_sign(run)
+    if sign and has_number and words > 2:
+        return 0.9
+    said = _announced(page, start, has_number)
+    if sign:
         if has_number:
-            return 0.9 if words > 2 or said or page.alone(start, end) else 0.6
+            return 0.9 if said or page.alone(start, end) else 0.6
         return 0.6 if said or (words > 1 and _is_street(run)) else 0.0
-    if has_number and any(c.isalpha() for c in run):
+    if has_number and any(map(str.isalpha, run)):
         if said:
             return 0.8
         block = "\n" in run and words > 3
         return 0.55 if block or page.alone(start, end) else 0.4 if words > 1 else 0.0
     return 0.6 if said and words < 6 else 0.0
+
+
+def _announced(page: Page, start: int, has_number: bool) -> bool:
+    """Whether the words before a place, or a question, say that an address follows."""
+    before = page.lower[max(0, start - 40) : start]
+    backwards = before[::-1]
+    ends = backwards.startswith(SAID_ENDS, NO_WORD.match(backwards).end())  # type: ignore[union-attr]
+    if ends and SAID.search(before):
+        return True
+    return has_number and "ADDRESS" in page.asked_at(start)

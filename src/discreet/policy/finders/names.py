@@ -13,6 +13,7 @@ text.
 """
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -73,6 +74,9 @@ NATIONALITIES = word_set(
 BEFORE_PLACE = frozenset(("in", "at", "from", "to", "near", "visit", "visiting"))
 END_OF_SENTENCE = frozenset(".!?:;\"“”„'‘(>[*•-–—|\n\t")
 LONG_HEADING = 5
+TITLE_ENDS = frozenset(f" {title} "[-3:] for title in HONORIFICS)
+"""The last characters of a title and the space after it: a look at them spares a look at the whole word."""
+NEVER = (sys.maxsize, sys.maxsize)
 
 
 class Guess(NamedTuple):
@@ -86,27 +90,27 @@ class Guess(NamedTuple):
 
 
 def find(page: Page) -> Iterator[Secret]:
-    text, lower = page.text, page.lower
+    text, lower, floor = page.text, page.lower, page.floor
     told: list[Secret] = []
-    replies = page.replies("PERSON") if page.asks_names else []
-    reply = 0
+    replies = iter(page.replies("PERSON") if page.asks_names else ())
+    begin, end = next(replies, NEVER)
     for run in RUN.finditer(text):
         name = run[0]
-        if _boring(name):
+        most = hope(name)
+        if most < 0:
             continue
         start = run.start()
-        word, first = "", start == 0 or text[start - 1] in END_OF_SENTENCE
-        if start and text[start - 1] == " ":
-            word = lower[lower.rfind(" ", max(0, start - 12), start - 1) + 1 : start - 1]
-            first = begins_sentence(text, start)
-        titled = word in HONORIFICS
-        while reply < len(replies) and replies[reply][1] <= start:
-            reply += 1
-        asked = reply < len(replies) and replies[reply][0] <= start
-        for begin, end, score, kind in guesses(name, first, titled, asked):
+        while end <= start:
+            begin, end = next(replies, NEVER)
+        asked = begin <= start
+        titled = lower[start - 3 : start] in TITLE_ENDS and _word_before(lower, start) in HONORIFICS
+        if most < floor and not asked and not titled:
+            continue
+        word = _word_before(lower, start)
+        for low, high, score, kind in guesses(name, begins_sentence(text, start), titled, asked):
             if kind == "NAME":
                 kind = "PLACE" if word in BEFORE_PLACE else "PERSON"
-            secret = Secret(start + begin - (len(word) + 1 if titled and not begin else 0), start + end, kind, score)
+            secret = Secret(start + low - (len(word) + 1 if titled and not low else 0), start + high, kind, score)
             if asked or titled:
                 told.append(secret)
             yield secret
@@ -114,10 +118,24 @@ def find(page: Page) -> Iterator[Secret]:
         yield from everywhere(page, told)
 
 
+def _word_before(lower: str, start: int) -> str:
+    """The word, of no more than ten letters, that stands before a place and a space."""
+    before = lower[max(0, start - 12) : start]
+    return before[max(before.rfind(" ", 0, -1), before.rfind("\n", 0, -1)) + 1 : -1] if before[-1:] == " " else ""
+
+
 @lru_cache(maxsize=1 << 16)
-def _boring(run: str) -> bool:
-    """Whether a run is a single word that is never a name, whatever stands around it."""
-    return not run[0].isupper() or (" " not in run and not guesses(run, False, False, True))
+def hope(run: str) -> float:
+    """A bound on the score of a run that nothing around it says is a name; below 0, it is never one.
+
+    Most capitals only begin a sentence, and a word that is too weak inside one need not be looked at more closely.
+    """
+    if not run[0].isupper():
+        return -1.0
+    if " " in run or "\u00a0" in run:
+        return 1.0
+    alone = guesses(run, False, False, False)
+    return alone[0].score if alone else -1.0
 
 
 @lru_cache(maxsize=1 << 15)
@@ -199,9 +217,10 @@ def _guess(
         known = known or one.given
         strange = strange or one.unknown
     company = chosen[-1].low in COMPANY
-    place = " ".join([one.low for one in chosen]) in places()
+    lows = [one.low for one in chosen]
+    place = " ".join(lows) in places()
     score = _score(words[low], chosen, known, strange, first and low == 0, titled, asked, company or place)
-    if all(one.low in NATIONALITIES for one in chosen):
+    if NATIONALITIES.issuperset(lows):
         return Guess(start, end, max(score, 0.55), "NATIONALITY")
     kind = "ORGANIZATION" if company else "PERSON" if known or titled else "PLACE" if place else "NAME"
     return Guess(start, end, score, "PLACE" if place and not titled and not company else kind)

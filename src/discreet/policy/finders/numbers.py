@@ -12,13 +12,16 @@ it is, is decided by check digits and shape, then by the words before it (`ssn`,
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise
 
 from discreet.policy.finders import checksums
-from discreet.policy.finders.page import Page, kinds_named
+from discreet.policy.finders.asking import kinds_named
+from discreet.policy.finders.page import Page
 from discreet.text.records import Secret
 
-BEFORE_CODE = re.compile(r"[^\W_]+(?:-[^\W_]+)*-?\Z")
+CODE_BACKWARDS = re.compile(r"-?[^\W_]+(?:-[^\W_]+)*")
+"""What stands before a digit in a code, read from right to left: looked for forwards, it is tried from every place."""
 CODE = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 ACCOUNT = re.compile(r"[A-Za-z]{2}\d{2}")
 NO_CODES = re.compile(
@@ -43,11 +46,13 @@ LONG_DATE = re.compile(
     rf"(?<!\w)(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)?[ -](?:{MONTH})\.?,?(?:[ -]\d{{2,4}})?|"
     rf"(?:{MONTH})\.? \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?)(?!\w)"
 )
+LONGEST_DATE = 32
 AGE = re.compile(r"[ -]?(?:years?|yrs?)[ -]?(?:old|of age)\b| ?y/?o\b")
 AGED = (" aged ", " age ", " turned ", " turning ", " age: ", " age is ")
 SPOKEN_BACK = 48
 """So many characters before a number may say what it is."""
-SPOKEN = re.compile(r"[^\d\n]*\Z")
+SPOKEN = re.compile(r"[^\d\n]*")
+NO_DIGITS = str.maketrans("", "", " .-/()")
 CODED = frozenset({"REFERENCE", "LICENCE", "PASSPORT", "ACCOUNT", "SSN", "CARD", "PASSWORD"})
 COUNTED = frozenset({"REFERENCE", "LICENCE", "PASSPORT", "PASSWORD", "CARD", "EMAIL"})
 NEVER_BEFORE = frozenset("$€£¥.,%")
@@ -79,10 +84,31 @@ def find(page: Page) -> Iterator[Secret]:
                 if part.start not in personal:
                     personal[part.start] = _personal(lower[part.start : part.end])
             yield from _number(page, start, end, anywhere and personal[part.start])
-    if "birth" in lower or "born" in lower or "dob" in lower:
-        for match in LONG_DATE.finditer(lower):
+    yield from _births(page)
+
+
+def _births(page: Page) -> Iterator[Secret]:
+    """Dates with the name of a month, near to words about a birth or in answer to a question about one."""
+    for start, end in _about_births(page):
+        for match in LONG_DATE.finditer(page.lower, start, end):
             if "BIRTH" in announced(page, match.start()):
                 yield Secret(*match.span(), "BIRTH", 0.8)
+
+
+def _about_births(page: Page) -> Iterator[tuple[int, int]]:
+    """Where dates of birth may stand: a search for dates in all of a text is slow."""
+    lower = page.lower
+    words = [word for word in ("birth", "born", "dob") if word in lower]
+    for word in words:
+        at = lower.find(word)
+        while at >= 0:
+            line = lower.find("\n", at)
+            yield at, max(len(lower) if line < 0 else line, at + SPOKEN_BACK + LONGEST_DATE)
+            at = lower.find(word, at + 1)
+    if words:
+        for (start, end, _, _), asked in zip(page.lines, page.asked, strict=True):
+            if "BIRTH" in asked:
+                yield start, end
 
 
 def _personal(lower: str) -> bool:
@@ -92,16 +118,16 @@ def _personal(lower: str) -> bool:
 
 def announced(page: Page, start: int) -> frozenset[str]:
     """The kinds that a question or the words before a place announce, back to the last number or line end."""
-    before = SPOKEN.search(page.lower, max(0, start - SPOKEN_BACK), start)
-    assert before is not None  # an empty one always matches
-    return kinds_named(before[0]) | page.stretch_at(start).asked
+    before = page.lower[max(0, start - SPOKEN_BACK) : start]
+    spoken = SPOKEN.match(before[::-1]).end()  # type: ignore[union-attr]
+    return kinds_named(before[len(before) - spoken :]) | page.asked_at(start)
 
 
 def _number(page: Page, start: int, end: int, personal: bool) -> Iterator[Secret]:
     shown = page.text[start:end]
-    digits = "".join(filter(str.isdigit, shown))
+    digits = shown.translate(NO_DIGITS)
     length = len(digits)
-    if length < 4 or (YEARS.fullmatch(shown) and not personal):
+    if length < 4 or (not personal and shown[0] in "12" and YEARS.fullmatch(shown)):
         return
     international = page.text[start - 1 : start] in ("+", "(")
     named = announced(page, start)
@@ -115,13 +141,13 @@ def _kind(
 ) -> tuple[str, float]:
     """The kind of a number and how sure that is; the first rule that fits decides."""
     length = len(digits)
-    if DATE.match(shown):
+    if length < len(shown) and DATE.match(shown):
         return ("BIRTH", 0.85) if "BIRTH" in named else ("DATE", 0.3)
     if 13 <= length <= 19 and shown.count(".") < 2 and checksums.luhn(digits):
         return "CARD", 0.95
     if 12 <= length <= 19 and "CARD" in named:
         return "CARD", 0.85
-    if SOCIAL.fullmatch(shown) and checksums.social_security(digits):
+    if length == 9 and SOCIAL.fullmatch(shown) and checksums.social_security(digits):
         return "SSN", 0.9 if "-" in shown or "SSN" in named else 0.6
     if "SSN" in named and length in (4, 9):
         return "SSN", 0.85
@@ -129,7 +155,7 @@ def _kind(
         return "ACCOUNT", 0.95
     if length == 12 and shown.count(" ") == 2 and checksums.verhoeff(digits):
         return "ID", 0.9
-    if DECIMAL.fullmatch(shown) or YEAR.fullmatch(shown):
+    if ("." in shown and DECIMAL.fullmatch(shown)) or (length == 4 and YEAR.fullmatch(shown)):
         return "NUMBER", 0.0
     if 7 <= length <= 15 and ("PHONE" in named or international):
         return "PHONE", 0.9
@@ -156,8 +182,8 @@ def _grouped_as_phone(shown: str) -> bool:
 def _code(page: Page, at: int) -> Iterator[Secret]:
     """The run of letters, digits and hyphens around a digit."""
     text, lower = page.text, page.lower
-    before = BEFORE_CODE.search(text, max(0, at - 24), at)
-    start = before.start() if before else at
+    before = CODE_BACKWARDS.match(text[max(0, at - 24) : at][::-1])
+    start = at - before.end() if before else at
     match = CODE.match(text, start)
     if (
         match is None
@@ -171,12 +197,19 @@ def _code(page: Page, at: int) -> Iterator[Secret]:
     named = announced(page, start)
     if "LICENCE" in named and (plate := PLATE.match(text, start)):
         yield Secret(*plate.span(), "PLATE", 0.85)
-    code = lower[start : match.end()]
+    kind, score = _sort_of_code(lower[start : match.end()])
+    if kind:
+        yield Secret(start, match.end(), kind, 0.8 if named & CODED else score)
+
+
+@lru_cache(maxsize=1 << 14)
+def _sort_of_code(code: str) -> tuple[str, float]:
+    """The kind of a code in lower case, if it is one, and how sure that is where nothing announces it."""
     if len(code) < 4 or NO_CODES.fullmatch(code):
-        return
-    identity = LETTERED.fullmatch(code) is not None
-    score = 0.8 if named & CODED else 0.85 if identity and checksums.dni(code.upper()) else _randomness(code)
-    yield Secret(start, match.end(), "ID" if identity else "REFERENCE", score)
+        return "", 0.0
+    if LETTERED.fullmatch(code):
+        return "ID", 0.85 if checksums.dni(code.upper()) else _randomness(code)
+    return "REFERENCE", _randomness(code)
 
 
 def _account_end(text: str, start: int) -> int:
@@ -194,7 +227,7 @@ def _account_end(text: str, start: int) -> int:
 def _randomness(code: str) -> float:
     """How much a code looks like one that was given out, and not like a name of a thing (B-52, mp3)."""
     digits = sum(map(str.isdigit, code))
-    changes = sum(a.isdigit() != b.isdigit() for a, b in pairwise(code))
+    changes = sum([a.isdigit() != b.isdigit() for a, b in pairwise(code)])
     if len(code) >= 8 and digits >= 2 and (changes > 1 or digits >= 4):
         return 0.65
     return 0.5 if len(code) >= 6 and digits >= 3 else 0.3

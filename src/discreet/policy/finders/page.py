@@ -17,41 +17,14 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import NamedTuple
 
+from discreet.policy.finders.asking import NOTHING, WORD, asked_in, kinds_named
 from discreet.policy.lists import word_set
 from discreet.text.records import Turn
 
-NOTHING: frozenset[str] = frozenset()
-WORDS_FOR = {
-    "PERSON": "name names surname firstname lastname fullname caller holder",
-    "ADDRESS": "address addresses street live lives living located location deliver delivery ship shipped mailing",
-    "ZIP": "zip zipcode postal postcode pincode",
-    "PHONE": "phone phones cell cellphone mobile telephone tel contact fax whatsapp call ph",
-    "EMAIL": "email emails mail e-mail mailid gmail inbox",
-    "SSN": "ssn social security sin itin",
-    "CARD": "card cards credit debit visa mastercard amex cc",
-    "ACCOUNT": "account accounts acct iban routing bank swift",
-    "PASSWORD": "password passwords passcode passphrase pwd pin cvv cvc otp passwd secret",
-    "LICENCE": "license licence licenses driver drivers driver's driving dl plate plates registration",
-    "PASSPORT": "passport passports visa",
-    "BIRTH": "birth born birthday dob birthdate",
-    "REFERENCE": """
-        order orders booking bookings confirmation reservation claim policy case ticket tracking reference ref invoice
-        pnr id ids number numbers no num code codes membership member serial receipt shipment parcel itinerary
-        transaction customer claimid policyid application record mrn patient
-    """,
-}
-"""Kind -> the words that announce a secret of that kind, or ask for it."""
-KINDS_OF: dict[str, frozenset[str]] = {}
-for _kind, _words in WORDS_FOR.items():
-    for _word in _words.split():
-        KINDS_OF[_word] = KINDS_OF.get(_word, NOTHING) | {_kind}
-WHERE = re.compile(r"\bwhere\b.{0,40}\b(?:live|sent?|ship|deliver\w*|located)\b|\bwho (?:am i|are you|is th?is)\b")
-ASKING = re.compile(r"\b(?:your|verify|provide|enter|confirm|give|tell|spell|type|need|share|what|which)\b")
 NUMBER = re.compile(r"\d(?:[ .\-/()]{0,3}\d)*")
-WORD = re.compile(r"[a-z][a-z'-]*")
 LABEL = re.compile(r"[ \t>*-]{0,4}([A-Za-z][A-Za-z .'-]{0,24}?) ?:[ \t]*")
 WALL = "\n\0\0\0\0\0\n"
 """What stands between two texts on one page."""
@@ -81,25 +54,6 @@ Line = tuple[int, int, str, frozenset[str]]
 """Start and end of what stands after the label; the speaker, if the label is one, or what the label announces."""
 
 
-@lru_cache(maxsize=1 << 14)
-def kinds_named(text: str) -> frozenset[str]:
-    """The kinds of secrets that words of a text in lower case announce."""
-    found = NOTHING
-    for word in WORD.findall(text):
-        if word in KINDS_OF:
-            found |= KINDS_OF[word]
-    if "who" in text or "where" in text:
-        for match in WHERE.finditer(text):
-            found |= {"PERSON" if match[0].startswith("who") else "ADDRESS"}
-    return found
-
-
-@lru_cache(maxsize=1 << 14)
-def asked_in(said: str) -> frozenset[str]:
-    """What a speaker asks for; one who gives his own name does not ask for one."""
-    return kinds_named(said) if "?" in said or ASKING.search(said) else NOTHING
-
-
 class Part(NamedTuple):
     """Where the text of one record stands on a page."""
 
@@ -113,6 +67,9 @@ class Page:
 
     Small texts are put on one page because every search has a price, whatever the length of what is searched.
     """
+
+    floor = 0.0
+    """Nobody asks for findings with a lower score, so a finder need not give them."""
 
     def __init__(self, text: str, turns: Sequence[Turn] = ()) -> None:
         self.parts = [Part(0, len(text), turns)]
@@ -141,7 +98,7 @@ class Page:
         )
 
     def part_at(self, position: int) -> Part:
-        return self.parts[bisect_right(self.parts, position, key=_start) - 1]
+        return self.parts[bisect_right(self._part_starts, position) - 1]
 
     @cached_property
     def lines(self) -> list[Line]:
@@ -192,11 +149,13 @@ class Page:
     def replies(self, kind: str) -> list[tuple[int, int]]:
         """The short stretches that answer a question about this kind."""
         found: list[tuple[int, int]] = []
-        for number, (start, end, speaker, named) in enumerate(self.lines):
+        text = self.text
+        for (start, end, speaker, _), asked in zip(self.lines, self.asked, strict=True):
             if speaker == WALL:
                 continue
-            if self.text.find("?", start, end) < 0:
-                if end - start < LONGEST_REPLY and kind in self._asked_before(number) | named:
+            question = text.find("?", start, end)
+            if question < 0 or question == end - 1:
+                if kind in asked and end - start < LONGEST_REPLY:
                     found.append((start, end))
                 continue
             at = start
@@ -208,44 +167,68 @@ class Page:
         return found
 
     def piece_at(self, position: int) -> tuple[int, int]:
-        number = bisect_right(self.pieces, (position, len(self.text) + 1)) - 1
-        return self.pieces[max(0, number)]
+        return self.pieces[max(0, bisect_right(self._piece_starts, position) - 1)]
 
     def stretch_at(self, position: int) -> Stretch:
         """The stretch that a character belongs to; one of nothing for labels and line ends."""
-        number = bisect_right(self.lines, (position, len(self.text) + 1)) - 1
+        number = bisect_right(self._line_starts, position) - 1
         if number < 0 or position >= self.lines[number][1]:
             return Stretch(position, position, NOTHING)
-        start, end, _, announced = self.lines[number]
+        start, end, _, _ = self.lines[number]
         question = self.text.rfind("?", start, position)
         if question >= 0:
-            asked = kinds_named(self.lower[self.text.rfind("?", start, question) + 1 or start : question])
             start = INLINE_LABEL.match(self.text, question + 1, position).end()  # type: ignore[union-attr]
-        else:
-            asked = self._asked_before(number) | announced
         closing = self.text.find("?", position, end)
-        return Stretch(start, end if closing < 0 else closing + 1, asked)
+        return Stretch(start, end if closing < 0 else closing + 1, self.asked_at(position))
 
-    def _asked_before(self, number: int) -> frozenset[str]:
-        """What the lines before this one ask for: those of the other speaker, or a question without one."""
-        speaker, before = self.lines[number][2], self._others[number]
-        if before < 0:
+    def asked_at(self, position: int) -> frozenset[str]:
+        """What was asked for just before the stretch that a character belongs to."""
+        number = bisect_right(self._line_starts, position) - 1
+        if number < 0 or position >= self.lines[number][1]:
             return NOTHING
-        start, end, other, _ = self.lines[before]
-        said = self.lower[start:end]
-        if speaker or other:
-            return asked_in(said)
-        return kinds_named(said) if said.rstrip().endswith("?") else NOTHING
+        start = self.lines[number][0]
+        question = self.text.rfind("?", start, position)
+        if question < 0:
+            return self.asked[number]
+        return kinds_named(self.lower[self.text.rfind("?", start, question) + 1 or start : question])
 
     @cached_property
-    def _others(self) -> list[int]:
-        """For every line, the last one before it that is not the same speaker's; -1 where there is none."""
-        others: list[int] = []
-        last = ""
-        for number, (_, _, speaker, _) in enumerate(self.lines):
-            others.append(others[-1] if others and speaker and speaker == last else number - 1)
-            last = speaker
-        return others
+    def _part_starts(self) -> list[int]:
+        return [part.start for part in self.parts]
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [line[0] for line in self.lines]
+
+    @cached_property
+    def _piece_starts(self) -> list[int]:
+        return [piece[0] for piece in self.pieces]
+
+    @cached_property
+    def asked(self) -> list[frozenset[str]]:
+        """For every line, what was asked for just before it, and what its own label announces.
+
+        The lines before are those of the other speaker, or, among lines of nobody, a question.
+        """
+        found: list[frozenset[str]] = []
+        begin = end = 0
+        last = WALL
+        asked = NOTHING
+        for start, stop, speaker, named in self.lines:
+            if last == WALL:
+                asked = NOTHING
+            elif not speaker and not last:
+                asked = self._question(begin, end)
+            elif speaker != last:
+                asked = asked_in(self.lower[begin:end])
+            found.append(asked | named if named else asked)
+            begin, end, last = start, stop, speaker
+        return found
+
+    def _question(self, start: int, end: int) -> frozenset[str]:
+        """What a line of nobody asks for: nothing, unless it ends in a question mark."""
+        mark = self.text.rfind("?", start, end)
+        return kinds_named(self.lower[start:end]) if mark >= 0 and not self.text[mark + 1 : end].strip() else NOTHING
 
     def alone(self, start: int, end: int) -> bool:
         """Whether nothing else stands in the stretch but what people answer with: yes, it's."""
@@ -254,10 +237,6 @@ class Page:
         if len(rest) > LONGEST_FRAME or stretch.start == stretch.end:
             return False
         return ANSWER_WORDS.issuperset(WORD.findall(rest)) and not any(map(str.isdigit, rest))
-
-
-def _start(part: Part) -> int:
-    return part.start
 
 
 def _lines(text: str, at: int) -> list[Line]:

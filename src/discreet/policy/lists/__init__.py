@@ -79,11 +79,13 @@ def looks_ordinary(word: str) -> bool:
     if len(word) > LONGEST_SLIP:
         return False
     joined, frequent, without_one = _frequent()
-    if any(word[:at] in joined and word[at:] in joined for at in range(2, len(word) - 1)):
-        return True
+    for at in range(2, len(word) - 1):
+        if word[:at] in joined and word[at:] in joined:
+            return True
     if len(word) < SHORTEST_SLIP:
         return False
-    return word in without_one or not without_one.isdisjoint(_shorter(word)) or not frequent.isdisjoint(_shorter(word))
+    shorter = _shorter(word)
+    return word in without_one or not without_one.isdisjoint(shorter) or not frequent.isdisjoint(shorter)
 
 
 @cache
