@@ -266,7 +266,7 @@ def test_other_machines_are_let_in_only_when_asked_for(notes, opened):
 
 
 def test_a_browser_is_opened_without_the_token_in_its_command_line(monkeypatch):
-    seen = []
+    seen: list[str] = []
     monkeypatch.setattr("webbrowser.open", seen.append)
     url = f"{ORIGIN}/{TOKEN}/"
     with browser_opened(url):
