@@ -29,6 +29,7 @@ ASSETS = {
     "index.html": "text/html",
     "style.css": "text/css",
     "page.js": "text/javascript",
+    "choosing.js": "text/javascript",
     "server.js": "text/javascript",
     "text.js": "text/javascript",
     "words.js": "text/javascript",

@@ -1,9 +1,10 @@
 // The screening page: one record, its marks, and what a person does with mouse, finger or keys.
 
+import { adjust, choose, chosen, jump, line, sideways } from "./choosing.js";
 import { showResult } from "./result.js";
 import { ask } from "./server.js";
-import { draw, rangeOf, said, select, selected, textOf } from "./text.js";
-import { rightToLeft, step, wordsOf } from "./words.js";
+import { draw, said, selected, textOf } from "./text.js";
+import { wordsOf } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
 const parts = $("parts");
@@ -11,10 +12,6 @@ const BEAT_SECONDS = 30;
 const POLL_SECONDS = 3;
 
 let state = null; // what the server last said
-let words = []; // of each text of the record
-let target = null; // what is chosen: { part, start, end }
-let walk = null; // words where choosing by keys began and is: { part, anchor, focus }
-let resume = null; // where the keys go on when nothing is chosen: { part, at }
 let kind = null; // the kind last used
 let queue = Promise.resolve();
 let leaving = false; // a record is being handed in
@@ -23,8 +20,8 @@ const record = () => state?.record ?? null;
 const same = (a, b) => a && b && a.part === b.part && a.start === b.start && a.end === b.end;
 
 function chosenMark() {
-  const marks = target && record() ? record().parts[target.part].marks : [];
-  return marks.find((mark) => mark.start <= target.start && target.end <= mark.end) ?? null;
+  const marks = chosen.target && record() ? record().parts[chosen.target.part].marks : [];
+  return marks.find((mark) => mark.start <= chosen.target.start && chosen.target.end <= mark.end) ?? null;
 }
 
 // Asking: one request after the other, each with the record as it is then.
@@ -48,8 +45,8 @@ const onRecord = () => ({ number: record().number, serial: record().serial });
 
 function markAs(name) {
   kind = name;
-  if (!target || !record()) return showBar();
-  const { part, start, end } = target;
+  if (!chosen.target || !record()) return showBar();
+  const { part, start, end } = chosen.target;
   const mark = chosenMark();
   const span = mark ? { part, start: mark.start, end: mark.end } : { part, start, end };
   return send("mark", () => ({ ...onRecord(), ...span, kind: name }));
@@ -58,7 +55,7 @@ function markAs(name) {
 function remove() {
   const mark = chosenMark();
   if (!mark || mark.by === "removed") return;
-  const { part } = target;
+  const { part } = chosen.target;
   send("unmark", () => ({ ...onRecord(), part, start: mark.start, end: mark.end }));
 }
 
@@ -104,9 +101,10 @@ function show(answer) {
 function showRecord(before) {
   const now = record();
   const fresh = !before || before.number !== now.number;
-  if (target) resume = { part: target.part, at: target.end };
-  target = walk = null;
-  words = now.parts.map((part) => wordsOf(part.text));
+  if (chosen.target) chosen.resume = { part: chosen.target.part, at: chosen.target.end };
+  chosen.target = chosen.walk = null;
+  chosen.record = now;
+  chosen.words = now.parts.map((part) => wordsOf(part.text));
   draw(parts, now.parts, state.kinds, ["Text", "Pair text"]);
   const marks = now.parts.flatMap((part) => part.marks);
   const count = (by) => marks.filter((mark) => mark.by === by).length;
@@ -114,10 +112,10 @@ function showRecord(before) {
   $("counts").textContent = said.filter(([number]) => number).map(([number, name]) => `${number} ${name}`).join(" · ") || "no marks";
   $("record-id").textContent = now.id;
   if (fresh) {
-    resume = null;
+    chosen.resume = null;
     scrollTo({ top: 0 });
   }
-  textOf(parts, resume?.part ?? 0).focus({ preventScroll: true });
+  textOf(parts, chosen.resume?.part ?? 0).focus({ preventScroll: true });
   showBar();
 }
 
@@ -125,11 +123,11 @@ function showBar() {
   const mark = chosenMark();
   const line = $("selection");
   line.replaceChildren();
-  if (target) {
+  if (chosen.target) {
     const quote = document.createElement("q");
     quote.dir = "auto";
-    const span = mark ?? target;
-    const text = record().parts[target.part].text.slice(span.start, span.end);
+    const span = mark ?? chosen.target;
+    const text = record().parts[chosen.target.part].text.slice(span.start, span.end);
     quote.textContent = text.length > 60 ? text.slice(0, 40) + " … " + text.slice(-15) : text;
     line.append(quote, mark ? ` ${said(mark)}` : " choose its kind");
   } else {
@@ -148,7 +146,7 @@ function chip(name, number, mark) {
   const button = document.createElement("button");
   button.type = "button";
   button.className = `chip k${number % 8}`;
-  button.setAttribute("aria-pressed", String(mark && mark.by !== "removed" ? mark.kind === name : !target && kind === name));
+  button.setAttribute("aria-pressed", String(mark && mark.by !== "removed" ? mark.kind === name : !chosen.target && kind === name));
   const label = document.createElement("span");
   label.textContent = name;
   button.append(label);
@@ -162,107 +160,15 @@ function chip(name, number, mark) {
   return button;
 }
 
+chosen.changed = showBar;
+
 function notice(text) {
   $("notice").textContent = text;
   $("notice").hidden = !text;
   if (text) $("notice").scrollIntoView({ block: "nearest" });
 }
 
-// Choosing by keys: words, lines and marks.
-
-function choose(span, backwards = false) {
-  target = span;
-  select(parts, span, backwards);
-  showBar();
-}
-
-function position() {
-  if (walk) return walk;
-  if (target) {
-    const list = words[target.part];
-    const anchor = list.findIndex(([, end]) => end > target.start);
-    const focus = list.findLastIndex(([start]) => start < target.end);
-    if (anchor >= 0 && focus >= anchor) return { part: target.part, anchor, focus };
-  }
-  return null;
-}
-
-function go(part, focus, extend, from) {
-  const list = words[part];
-  const anchor = extend && from ? from.anchor : focus;
-  walk = { part, anchor, focus };
-  const [low, high] = [Math.min(anchor, focus), Math.max(anchor, focus)];
-  choose({ part, start: list[low][0], end: list[high][1] }, focus < anchor);
-}
-
-// From where nothing is chosen, the first step goes to the word at hand.
-function enter(direction) {
-  const part = resume?.part ?? words.findIndex((list) => list.length);
-  const list = words[part] ?? [];
-  const ahead = list.findIndex(([start]) => start >= (resume?.at ?? 0));
-  const focus = direction > 0 ? (ahead < 0 ? list.length - 1 : ahead) : Math.max(0, (ahead < 0 ? list.length : ahead) - 1);
-  if (list.length) go(part, focus, false, null);
-}
-
-function word(direction, extend) {
-  const from = position();
-  if (!from) return enter(direction);
-  const focus = from.focus + direction;
-  if (words[from.part][focus]) return go(from.part, focus, extend, from);
-  const part = from.part + direction;
-  if (!extend && words[part]?.length) go(part, direction > 0 ? 0 : words[part].length - 1, false, null);
-}
-
-function line(direction, extend) {
-  const from = position();
-  if (!from) return enter(direction);
-  const box = (number) => {
-    const [start, end] = words[from.part][number];
-    return rangeOf(parts, { part: from.part, start, end }).getClientRects()[0] ?? new DOMRect();
-  };
-  const here = box(from.focus);
-  const middle = (rect) => (rect.left + rect.right) / 2;
-  let best = null;
-  let top = null;
-  for (let at = from.focus + direction; words[from.part][at]; at += direction) {
-    const there = box(at);
-    const centre = (there.top + there.bottom) / 2;
-    if (here.top < centre && centre < here.bottom) continue;
-    if (top !== null && Math.abs(centre - top) > here.height) break;
-    top ??= centre;
-    const distance = Math.abs(middle(there) - middle(here));
-    if (!best || distance < best.distance) best = { at, distance };
-  }
-  if (best) go(from.part, best.at, extend, from);
-}
-
-function jump(direction) {
-  const all = record().parts.flatMap(({ marks }, part) => marks.map(({ start, end }) => ({ part, start, end })));
-  const here = target ?? { part: resume?.part ?? 0, start: (resume?.at ?? 0) - (direction > 0 ? 1 : 0) };
-  const later = (span) => span.part - here.part || span.start - here.start;
-  const span = direction > 0 ? all.find((one) => later(one) > 0) : all.findLast((one) => later(one) < 0);
-  if (!span) return;
-  walk = null;
-  choose(span);
-}
-
-function adjust(edge, outwards) {
-  if (!target) return;
-  const { text } = record().parts[target.part];
-  const forwards = (edge === "end") === outwards;
-  const span = { ...target, [edge]: step(text, target[edge], forwards ? 1 : -1) };
-  if (span.start < span.end) {
-    walk = null;
-    choose(span, edge === "start");
-  }
-}
-
-const sideways = (right, extend) => {
-  const part = target?.part ?? resume?.part ?? 0;
-  const text = record().parts[part].text;
-  const reversed = rightToLeft(text, target?.start ?? resume?.at ?? 0);
-  word(right === reversed ? -1 : 1, extend);
-};
+// Keys.
 
 function space() {
   const bottom = document.documentElement.scrollHeight - innerHeight - scrollY;
@@ -271,7 +177,7 @@ function space() {
 }
 
 function nothing() {
-  target = walk = null;
+  chosen.target = chosen.walk = null;
   getSelection().removeAllRanges();
   showBar();
 }
@@ -316,15 +222,15 @@ document.addEventListener("selectionchange", () => {
   if (!record() || pressed) return;
   const span = selected(parts);
   if (span) {
-    if (same(span, target)) return;
-    target = span;
-    walk = null;
+    if (same(span, chosen.target)) return;
+    chosen.target = span;
+    chosen.walk = null;
     return showBar();
   }
   const selection = getSelection();
-  if (target && selection.rangeCount && selection.anchorNode?.parentElement?.closest(".text")) {
-    resume = { part: target.part, at: target.start };
-    target = walk = null;
+  if (chosen.target && selection.rangeCount && selection.anchorNode?.parentElement?.closest(".text")) {
+    chosen.resume = { part: chosen.target.part, at: chosen.target.start };
+    chosen.target = chosen.walk = null;
     showBar();
   }
 });
@@ -332,7 +238,7 @@ document.addEventListener("selectionchange", () => {
 parts.addEventListener("click", (event) => {
   const mark = event.target.closest("mark");
   if (!mark || !getSelection().isCollapsed) return;
-  walk = null;
+  chosen.walk = null;
   choose({ part: Number(mark.closest(".text").dataset.part), start: Number(mark.dataset.start), end: Number(mark.dataset.end) });
 });
 
