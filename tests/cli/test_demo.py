@@ -13,7 +13,7 @@ from tests.cli.test_frame import discreet
 
 
 def test_the_demo_trains_and_attacks_five_ways_and_reports(tmp_path):
-    small = ["--template", "My ID is {digits:4}."]
+    small = ["--template", "My ID is {digits:3}."]
     small += ["--set", "training.epochs=1", "--set", "model.hidden=24", "--set", "model.embedding=24"]
     done = discreet("demo", "-n", 120, "-o", "demo", "--json", *small, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -24,7 +24,7 @@ def test_the_demo_trains_and_attacks_five_ways_and_reports(tmp_path):
     assert all(row["perplexity_public"] > 1 and row["perplexity_secret"] > 1 for row in rows)
     assert all((tmp_path / row["run"] / "model" / "model.safetensors").is_file() for row in rows)
     assert "[[PERSON:" in done.stderr
-    assert all(0 <= row["exposure"] <= 13.29 and 0 <= row["membership_auc"] <= 1 for row in rows)
+    assert all(0 <= row["exposure"] <= 9.97 and 0 <= row["membership_auc"] <= 1 for row in rows)
     report = (tmp_path / "demo" / "report.html").read_text()
     assert report.count('<section class="run" id="run-') == 5
     assert "Perplexity against exposure" in report
@@ -41,7 +41,7 @@ def test_the_tables_fit_eighty_columns(capsys):
         "seconds": 600,
     }
     row |= {"epsilon": 104.9, "notion": "selective differential privacy", "exposure": 19.93, "membership_auc": 0.5}
-    narrow = Console(width=80, highlight=False)
+    narrow = Console(width=80, highlight=False, soft_wrap=True)
     with patch.object(console, "out", narrow):
         _print_tables([row | {"mechanism": "selective-paper"}], Path("demo"), Path("demo/report.html"))
     lines = capsys.readouterr().out.splitlines()

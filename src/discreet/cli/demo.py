@@ -120,6 +120,8 @@ def _report(output: Path) -> Path:
 
 def _print_tables(rows: list[dict[str, Any]], output: Path, report: Path) -> None:
     """Two tables that fit a terminal of 80 columns."""
+    from discreet.report.words import at_most
+
     useful = Table(title="Perplexity on dialogs the models have not seen (lower: better)")
     private = Table(title="What is proved, and what attacks found")
     for table, columns in (
@@ -139,7 +141,7 @@ def _print_tables(rows: list[dict[str, Any]], output: Path, report: Path) -> Non
         )
         private.add_row(
             row["mechanism"],
-            "none" if row["epsilon"] is None else f"{row['epsilon']:.2f}",
+            "none" if row["epsilon"] is None else at_most(row["epsilon"]),
             PROTECTED.get(row["notion"], row["notion"]),
             f"{row['exposure']:.2f}",
             f"{row['membership_auc']:.3f}",
@@ -147,7 +149,7 @@ def _print_tables(rows: list[dict[str, Any]], output: Path, report: Path) -> Non
     console.out.print(useful)
     console.out.print(private)
     console.out.print(
-        "Exposure: bits by which a made-up secret is easier to guess (1.44 without a leak).\n"
+        "Exposure: bits by which a made-up secret is easier to guess (no leak: 1.44).\n"
         "AUC: how well trained dialogs are told from others (0.5 is guessing).\n"
         "A low figure proves nothing; an epsilon does, for what it protects. Try\n"
         f"  discreet verify {output / 'runs' / 'selective'}\n"
