@@ -137,7 +137,7 @@ def test_names_do_not_reach_over_turns() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["a", "1 ", "A ", "x: y\n", "a.b", "com ", "name? ", "12 Elm\n", "order xqz 12 ", "?", "@"]
+    "piece", ["a", "1 ", "A ", "x: y\n", "a.b", "com ", "name? ", "12 Elm\n", "order xqz 12 ", "?", "@", "born 3 may "]
 )
 def test_work_grows_with_the_length_of_a_text_and_not_with_its_square(piece: str) -> None:
     """Counted in calls of functions, which unlike seconds are the same on every machine."""

@@ -17,8 +17,8 @@ from discreet.text.records import Record, Secret, Turn
 PIECES: str = (
     "my name is |i am |this is |call me |rose |zebulon |quillfeather |Rose |Mr. |Zebulon Quillfeather |The |ssn |"
     "order |hfb |756 |a1b |x |22 |elm st |Elm St, |IL 62704|address is |live at |born on |3 march 1984|dob |1999 |"
-    "thnks |ok |yes |i'm |I |it's |pizza |please |what is your name? |where do you live?|?|USER: |BOT: |\n| |"
-    "555-867-5309|-|.|²|’"
+    "thnks |ok |yes |i'm |I |it's |pizza |please |what is your name? |born when? |where do you live?|?|USER: |BOT: |"
+    "\n| |555-867-5309|-|.|²|’"
 )
 TEXTS = st.lists(st.sampled_from(PIECES.split("|")), max_size=9).map("".join)
 KINDS = st.frozensets(st.sampled_from(("PERSON", "ADDRESS")))
@@ -81,9 +81,9 @@ def test_reading_backwards_finds_what_a_search_for_the_end_finds(before: str, mo
 
 
 @settings(derandomize=True, deadline=None, max_examples=200)
-@given(TEXTS)
-def test_dates_of_birth_are_found_as_by_a_search_of_all_the_text(text: str) -> None:
-    page = Page(text)
+@given(TEXTS, st.booleans())
+def test_dates_of_birth_are_found_as_by_a_search_of_all_the_text(text: str, turn: bool) -> None:
+    page = Page(text, (Turn("a", 0, len(text)),) if turn else ())
     every = {
         Secret(*match.span(), "BIRTH", 0.8)
         for match in numbers.LONG_DATE.finditer(page.lower)

@@ -46,7 +46,6 @@ LONG_DATE = re.compile(
     rf"(?<!\w)(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)?[ -](?:{MONTH})\.?,?(?:[ -]\d{{2,4}})?|"
     rf"(?:{MONTH})\.? \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?)(?!\w)"
 )
-LONGEST_DATE = 32
 AGE = re.compile(r"[ -]?(?:years?|yrs?)[ -]?(?:old|of age)\b| ?y/?o\b")
 AGED = (" aged ", " age ", " turned ", " turning ", " age: ", " age is ")
 SPOKEN_BACK = 48
@@ -89,10 +88,12 @@ def find(page: Page) -> Iterator[Secret]:
 
 def _births(page: Page) -> Iterator[Secret]:
     """Dates with the name of a month, near to words about a birth or in answer to a question about one."""
-    for start, end in _about_births(page):
-        for match in LONG_DATE.finditer(page.lower, start, end):
+    after = 0
+    for start, end in sorted(_about_births(page)):
+        for match in LONG_DATE.finditer(page.lower, max(start, after), end):
             if "BIRTH" in announced(page, match.start()):
                 yield Secret(*match.span(), "BIRTH", 0.8)
+        after = max(after, end)
 
 
 def _about_births(page: Page) -> Iterator[tuple[int, int]]:
@@ -102,9 +103,9 @@ def _about_births(page: Page) -> Iterator[tuple[int, int]]:
     for word in words:
         at = lower.find(word)
         while at >= 0:
-            line = lower.find("\n", at)
-            yield at, max(len(lower) if line < 0 else line, at + SPOKEN_BACK + LONGEST_DATE)
-            at = lower.find(word, at + 1)
+            end = page.line_end(at)
+            yield at, end
+            at = lower.find(word, end)
     if words:
         for (start, end, _, _), asked in zip(page.lines, page.asked, strict=True):
             if "BIRTH" in asked:

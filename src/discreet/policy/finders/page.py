@@ -181,6 +181,12 @@ class Page:
         closing = self.text.find("?", position, end)
         return Stretch(start, end if closing < 0 else closing + 1, self.asked_at(position))
 
+    def line_end(self, position: int) -> int:
+        """Where the line of a character ends: at a line end, or later, where what is said in a turn does."""
+        number = bisect_right(self._line_starts, position) - 1
+        end = self.text.find("\n", position)
+        return max(len(self.text) if end < 0 else end, self.lines[number][1] if number >= 0 else 0)
+
     def asked_at(self, position: int) -> frozenset[str]:
         """What was asked for just before the stretch that a character belongs to."""
         number = bisect_right(self._line_starts, position) - 1
