@@ -1,5 +1,6 @@
 """What the set-up brings: the pinned versions, and no CUDA with the CPU build of torch."""
 
+import tomllib
 from importlib.metadata import distributions, version
 from pathlib import Path
 
@@ -28,3 +29,12 @@ def test_a_cpu_build_of_torch_brings_no_cuda_packages():
     if torch.version.cuda is not None:
         pytest.skip("this is a CUDA build of torch")
     assert [d.metadata["Name"] for d in distributions() if d.metadata["Name"].startswith("nvidia")] == []
+
+
+def test_every_file_of_the_package_that_is_no_code_is_installed_with_it():
+    package = ROOT / "src" / "discreet"
+    patterns = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["discreet"]
+    named = {path for pattern in patterns for path in package.glob(pattern)}
+    files = {path for path in package.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    assert {path for path in files - named if path.suffix != ".py"} == set()
+    assert all(any(package.glob(pattern)) for pattern in patterns)

@@ -17,7 +17,8 @@ def test_the_demo_trains_and_attacks_five_ways_and_reports(tmp_path):
     small += ["--set", "training.epochs=1", "--set", "model.hidden=24", "--set", "model.embedding=24"]
     done = discreet("demo", "-n", 120, "-o", "demo", "--json", *small, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    rows = json.loads(done.stdout)
+    found = json.loads(done.stdout)
+    rows, mini = found["runs"], found["mini"]
     assert [row["mechanism"] for row in rows] == ["none", "dp-sgd", "selective", "jft", "crt"]
     assert [row["epsilon"] is None for row in rows] == [True, False, False, False, False]
     assert all(row["epsilon"] <= 4.9 for row in rows[1:])
@@ -28,6 +29,8 @@ def test_the_demo_trains_and_attacks_five_ways_and_reports(tmp_path):
     report = (tmp_path / "demo" / "report.html").read_text()
     assert report.count('<section class="run" id="run-') == 5
     assert "Perplexity against exposure" in report
+    assert 1 < mini["after"] < 0.5 * mini["before"]
+    assert (tmp_path / mini["run"] / "model" / "model.safetensors").is_file()
     canaries = json.loads((tmp_path / "demo" / "canaries.json").read_text())["canaries"]
     assert len(canaries) == 6
 

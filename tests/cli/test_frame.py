@@ -13,7 +13,7 @@ from discreet import cli as commands
 
 def discreet(*words, cwd=None):
     command = [sys.executable, "-c", "from discreet.cli import main; main()", *map(str, words)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_a_users_mistake_is_one_sentence_and_exit_code_1(tmp_path):

