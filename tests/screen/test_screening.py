@@ -7,6 +7,7 @@ import pytest
 
 from discreet.errors import InputError, RefusedError, SettingError
 from discreet.mechanisms.jft import JFTOptions, checked_sample
+from discreet.mechanisms.train import train
 from discreet.policy.gold import marked
 from discreet.policy.measure import measure
 from discreet.policy.specs import policy
@@ -145,6 +146,28 @@ def test_jft_takes_the_miss_rate_and_reads_the_screened_records(notes, opened):
     assert measured.recall_interval == pytest.approx(result.recall.interval)
     assert measured.recall_interval_by_record == pytest.approx(result.recall.interval_by_record)
     assert measured.precision_interval == pytest.approx(result.precision.interval)
+
+
+def test_jft_trains_with_both_files_of_a_screening(tmp_path, notes, opened):
+    screening = opened(notes, "digits", sample=10, seed=5)
+    screen_all(screening)
+    _, records_path, rate_path = write_results(screening)
+    forms = {"screened": str(records_path), "miss_rate": str(rate_path), "public_vocabulary": True}
+    run = train(
+        read(notes),
+        "digits",
+        {"name": "jft", "noise": 2.0, "batch": 10, "epochs": 1, "randomness": "fast", **forms},
+        model={"name": "lstm", "embedding": 8, "hidden": 8},
+        tokenizer={"train": "bpe", "vocabulary": 300},
+        training={"epochs": 1},
+        output=tmp_path / "run",
+        progress=False,
+    )
+    found, missed, average = run.guarantee.bounds
+    assert missed.epsilon == pytest.approx(found.epsilon)  # phase 1 read screened text only
+    assert average.epsilon == pytest.approx(found.epsilon)
+    assert run.guarantee.miss_rate is not None
+    assert (run.guarantee.miss_rate.missed, run.guarantee.miss_rate.checked) == (10, 20)
 
 
 def test_only_what_was_screened_is_written(notes, opened):
