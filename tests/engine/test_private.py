@@ -124,7 +124,7 @@ def clipped_sum_by_hand(model, records, clip):
 
 def test_a_step_is_the_clipped_sum_over_the_expected_batch_when_there_is_almost_no_noise(tmp_path):
     chosen = plan(noise=1e-9, steps=1)
-    settings = TrainingSettings(optimizer="sgd", learning_rate=1.0, schedule="constant")
+    settings = TrainingSettings(optimizer="sgd", learning_rate=1.0, schedule="constant", precision="float32")
     before = fresh_model()
     model, notes = run(tmp_path, chosen=chosen, settings=settings)
     drawn = sampler_of(chosen, FAST).draw(0).records
