@@ -4,11 +4,17 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 # Two test processes on two cores: a second thread in each would only make both wait. Set before torch is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+# The same examples each time, so that a change is judged by what it changed; HYPOTHESIS_PROFILE=search draws new ones.
+settings.register_profile("steady", derandomize=True)
+settings.register_profile("search", max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 SHARED_DATA = Path(__file__).parents[1].parent / "shared" / "data"
 

@@ -38,6 +38,12 @@ def test_linear_ticks_are_multiples_of_1_2_or_5_times_a_power_of_ten(low, width)
     assert ticks[-1] >= low + width * (1 - 1e-6)
 
 
+def test_a_narrow_range_far_from_zero_has_ticks_of_its_own():
+    ticks = linear_ticks(1e6, 1e6 + 2**-9)
+    assert len(set(ticks)) == len(ticks) == 5
+    assert ticks[1] - ticks[0] == pytest.approx(5e-4, rel=1e-3)
+
+
 def test_ticks_are_what_one_would_choose():
     assert linear_ticks(0, 20) == (0, 5, 10, 15, 20)
     assert linear_ticks(0.47, 0.64) == (0.45, 0.5, 0.55, 0.6, 0.65)

@@ -54,10 +54,10 @@ def scale_of(
 def linear_ticks(low: float, high: float, wanted: int = 5) -> tuple[float, ...]:
     """Round numbers at even distances, from at most `low` to at least `high`."""
     rough = (high - low) / max(1, wanted)
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next((step for step in STEPS if step * power >= rough * (1 - 1e-9)), 10.0) * power
+    exponent = math.floor(math.log10(rough))
+    step = next((step for step in STEPS if step * 10.0**exponent >= rough * (1 - 1e-9)), 10.0) * 10.0**exponent
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return tuple(_clean(number * step) for number in range(first, last + 1))
+    return tuple(round(number * step, -exponent) for number in range(first, last + 1))
 
 
 def log_ticks(low: float, high: float, wanted: int = 5) -> tuple[float, ...]:
