@@ -10,7 +10,7 @@ from discreet.accounting.dp import DifferentialPrivacy
 from discreet.attacks.attack import Attacked
 from discreet.cli.attack import _settings, attack
 from discreet.engine.plan import Plan
-from discreet.errors import RefusedError, SettingError
+from discreet.errors import DiscreetError, RefusedError, SettingError
 from discreet.files import read_json
 from discreet.mechanisms.recipe import make_recipe
 from discreet.mechanisms.train import train_recipe
@@ -65,6 +65,32 @@ def test_people_get_a_line_for_each_fact(folder, monkeypatch, capsys):
     assert "space of 1,000 secrets" in told.out
     assert "word for word" in told.out
     assert "Written to" in told.err
+
+
+def test_kept_epochs_are_attacked_over_time(folder, monkeypatch, capsys):
+    changed = {
+        "data": str(folder / "mail.jsonl"),
+        "training": {"epochs": 2, "learning_rate": 0.05, "keep_epochs": True},
+    }
+    train_recipe(make_recipe({**RECIPE, **changed}), folder / "runs" / "watched", progress=False)
+    monkeypatch.chdir(folder)
+    attack(folder / "runs/watched", over_time=True, changes=["membership.records=10"])
+    assert "membership AUC" in capsys.readouterr().out
+    attack(folder / "runs/watched", over_time=True, changes=["exposure.samples=100"], json_output=True)
+    rows = json.loads(capsys.readouterr().out)
+    assert [(row["epoch"], row["step"]) for row in rows] == [(1, 4), (2, 8)]
+    assert all(row["exposure"] >= 0 and 0 <= row["membership_auc"] <= 1 for row in rows)
+    written = (folder / "runs/watched/attacks-over-time.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in written] == rows
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [({"attacks": ["tab"]}, "takes no --attack"), ({"changes": ["tab.real=3"]}, "not tab.real"), ({}, "keep-epochs")],
+)
+def test_attacks_over_time_say_what_they_cannot_do(folder, options, what):
+    with pytest.raises(DiscreetError, match=what):
+        attack(folder / "runs/a", over_time=True, **options)
 
 
 def test_a_lower_bound_above_the_claim_exits_with_one(folder):

@@ -1,9 +1,9 @@
 """Attacks on a training's checkpoints, one after the other: when does a model learn its secrets?
 
-    for epoch, model in checkpoints:
-        attack_checkpoint("runs/a", model, step=steps_of(epoch), epoch=epoch)
+    attack_epochs("runs/a")                                  # all weights that `training.keep_epochs` kept
+    attack_checkpoint("runs/a", model, step=120, epoch=3)    # weights of one's own
 
-Each call adds a row to `RUN/attacks-over-time.jsonl` (`discreet.attacks.timeline`), whose curve `discreet report`
+Each checkpoint adds a row to `RUN/attacks-over-time.jsonl` (`discreet.attacks.timeline`), whose curve `discreet report`
 draws. Exposure needs canaries, membership the corpus; both are looked for where a run keeps them, or given.
 """
 
@@ -17,7 +17,9 @@ from discreet.attacks.exposure import ExposureOptions, exposures_of
 from discreet.attacks.membership import MembershipAttack, MembershipOptions
 from discreet.attacks.timeline import Point, add_point
 from discreet.errors import InputError
+from discreet.mechanisms.epochs import kept_epochs
 from discreet.mechanisms.run import Run
+from discreet.models.language import load_model
 from discreet.sanitize.canaries.manifest import Manifest
 from discreet.text.corpus import Corpus
 
@@ -58,3 +60,39 @@ def attack_checkpoint(
     point = Point(step, epoch, exposure, auc)
     add_point(path, point)
     return point
+
+
+def attack_epochs(
+    run: Run | str | Path,
+    *,
+    canaries: Manifest | str | Path | None = None,
+    data: Corpus | str | Path | None = None,
+    records: int = 200,
+    samples: int | None = None,
+    seed: int = 0,
+    told: Told = silent,
+) -> list[Point]:
+    """Attacks the weights of every kept epoch of a run, in the order of the training."""
+    path = run.path if isinstance(run, Run) else Path(run)
+    kept = kept_epochs(path)
+    if not kept:
+        raise InputError(f"{path}: this run has kept no epochs; train it with --keep-epochs.")
+    points: list[Point] = []
+    for number, epoch in enumerate(kept, 1):
+        told("epochs", number - 1, len(kept))
+        model = load_model(epoch.folder)
+        points.append(
+            attack_checkpoint(
+                path,
+                model,
+                step=epoch.step,
+                epoch=number,
+                canaries=canaries,
+                data=data,
+                records=records,
+                samples=samples,
+                seed=seed,
+            )
+        )
+    told("epochs", len(kept), len(kept))
+    return points

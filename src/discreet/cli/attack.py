@@ -1,5 +1,6 @@
 """`discreet attack`: what a run's model gives away, and whether its guarantee holds."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,27 +29,30 @@ def attack(
     changes: Annotated[
         list[str] | None, typer.Option("--set", help="attack.key=value, e.g. membership.records=500.")
     ] = None,
+    over_time: Annotated[
+        bool,
+        typer.Option("--over-time", help="Exposure and membership at each epoch that 'train --keep-epochs' kept."),
+    ] = False,
     show_secrets: Annotated[
         bool, typer.Option("--show-secrets", help="Tell which secrets came out, in clear.")
     ] = False,
     json_output: Json = False,
 ) -> None:
     """Attack a model: exposure of canaries, membership, tab, extraction, and lower bounds on epsilon."""
-    from discreet.errors import RefusedError
+    from discreet.errors import RefusedError, SettingError
 
     settings = _settings(changes or [])
+    if over_time:
+        for given, name in ((attacks, "--attack"), (policy, "--policy"), (reference, "--reference"), (output, "-o")):
+            if given:
+                raise SettingError(f"--over-time makes its own attacks and takes no {name}.")
+        _over_time(run, settings, canaries=canaries, data=data, seed=seed, json_output=json_output)
+        return
     if show_secrets:
         settings.setdefault("extraction", {})["show"] = True
     from discreet.attacks.attack import attack as attack_run  # loads torch: after the options are known to be right
 
     with console.progress() as bar:
-        tasks: dict[str, Any] = {}
-
-        def told(what: str, done: int, total: int | None) -> None:
-            if what not in tasks:
-                tasks[what] = bar.add_task(what, total=total)
-            bar.update(tasks[what], completed=done, total=total)
-
         found = attack_run(
             run,
             attacks or (),
@@ -59,7 +63,7 @@ def attack(
             reference=reference,
             output=output,
             seed=seed,
-            told=told,
+            told=_teller(bar),
         )
     if json_output:
         console.emit(found.to_json())
@@ -73,6 +77,53 @@ def attack(
     console.say(f"Written to {output or run / 'attacks.json'}.")
     if found.refuted:
         raise RefusedError(found.refuted)
+
+
+def _teller(bar: Any) -> Callable[[str, int, int | None], None]:
+    """Shows what an attack tells on a bar, a line for each thing it does."""
+    tasks: dict[str, Any] = {}
+
+    def told(what: str, done: int, total: int | None) -> None:
+        if what not in tasks:
+            tasks[what] = bar.add_task(what, total=total)
+        bar.update(tasks[what], completed=done, total=total)
+
+    return told
+
+
+def _over_time(
+    run: Path,
+    settings: dict[str, dict[str, Any]],
+    *,
+    canaries: Path | None,
+    data: Path | None,
+    seed: int,
+    json_output: bool,
+) -> None:
+    """Attacks every kept epoch and shows the rows."""
+    from discreet.errors import SettingError
+
+    known = {("membership", "records"): "records", ("exposure", "samples"): "samples"}
+    given = {(name, key): value for name, own in settings.items() for key, value in own.items()}
+    for name, key in given.keys() - known.keys():
+        raise SettingError(f"--over-time takes membership.records and exposure.samples, not {name}.{key}.")
+    from rich.table import Table
+
+    from discreet.attacks.over_time import attack_epochs
+
+    with console.progress() as bar:
+        more = {known[key]: value for key, value in given.items()}
+        points = attack_epochs(run, canaries=canaries, data=data, seed=seed, told=_teller(bar), **more)
+    if json_output:
+        console.emit([point._asdict() for point in points])
+        return
+    table = Table("epoch", "step", "exposure", "membership AUC")
+    for point in points:
+        found = (point.exposure, point.membership_auc)
+        shown = ["-" if value is None else f"{value:.2f}" for value in found]
+        table.add_row(str(point.epoch), f"{point.step:,}", *shown)
+    console.out.print(table)
+    console.say(f"Written to {run / 'attacks-over-time.jsonl'}.")
 
 
 def _settings(changes: list[str]) -> dict[str, dict[str, Any]]:

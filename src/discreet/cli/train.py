@@ -27,6 +27,9 @@ def train(
     batch_size: Annotated[int | None, typer.Option(help="Records a step.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="The optimizer's rate.")] = None,
     seed: Annotated[int | None, typer.Option(help="The same seed gives the same weights.")] = None,
+    keep_epochs: Annotated[
+        bool, typer.Option("--keep-epochs", help="Keep each epoch's weights, for 'discreet attack --over-time'.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that is there already.")] = False,
     json_output: Json = False,
 ) -> None:
@@ -42,6 +45,7 @@ def train(
         "training.epochs": epochs,
         "training.batch_size": batch_size,
         "training.learning_rate": learning_rate,
+        "training.keep_epochs": keep_epochs or None,
         "seed": seed,
     }
     if tokenizer is not None:

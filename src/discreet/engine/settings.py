@@ -36,6 +36,8 @@ class TrainingSettings(BaseModel):
     """`auto` takes bfloat16 where the processor has instructions for it."""
     checkpoint_seconds: Annotated[float, Field(ge=0)] = 60.0
     """Least time between two checkpoints inside an epoch; the end of an epoch always makes one."""
+    keep_epochs: bool = False
+    """Keep the weights at the end of each epoch, to see later what was learned when."""
     bucket: bool = True
     """Batch records of like length together."""
     one_author: bool = False

@@ -189,3 +189,4 @@ class PhaseObserver:
             row["valid_loss"] = end.valid_loss
         self.training.run.add_metrics(row)
         self.training.bar.say(f"{self.phase}, step {end.step}{valid} ({end.seconds:.0f} s)")
+        self.training.end_epoch(self.phase, end.step)

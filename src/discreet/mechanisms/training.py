@@ -10,6 +10,7 @@ from torch import nn
 from discreet.engine import plain
 from discreet.engine.allocator import keep_buffers
 from discreet.errors import InputError, SettingError
+from discreet.mechanisms.epochs import keep_epoch
 from discreet.mechanisms.recipe import Recipe
 from discreet.mechanisms.run import Run
 from discreet.mechanisms.task import Task
@@ -72,7 +73,7 @@ class Training:
         With `public_only` the best epoch is the one that predicts public targets best: a model that is shown no secrets
         gets worse at them for as long as it trains.
         """
-        self._fit(examples, self.validation(public_only=public_only), self.run.checkpoint_folder)
+        self._fit(examples, self.validation(public_only=public_only), self.run.checkpoint_folder, "train")
 
     def fit_public(self, examples: Any, *, choose: bool) -> None:
         """Plain training on redacted text as the first phase of a private mechanism.
@@ -81,13 +82,18 @@ class Training:
         epoch's weights are taken.
         """
         validate = self.validation(public_only=True) if choose else None
-        self._fit(examples, validate, self.run.checkpoint_folder / "public")
+        self._fit(examples, validate, self.run.checkpoint_folder / "public", "public")
 
     def unit_count(self, examples: Any, unit: str) -> int:
         """How many records or authors the examples are of."""
         return len(examples) if unit == "record" else len(self.task.authors(examples))
 
-    def _fit(self, examples: Any, validate: Callable[[nn.Module], float] | None, folder: Path) -> None:
+    def end_epoch(self, phase: str, step: int) -> None:
+        """What is to be done with the weights after each pass over the data, of a phase that is at this step."""
+        if self.recipe.training.keep_epochs:
+            keep_epoch(self.run.path, self.model, phase, step)
+
+    def _fit(self, examples: Any, validate: Callable[[nn.Module], float] | None, folder: Path, phase: str) -> None:
         keep_buffers()
         settings = self.recipe.training
         plain.fit(
@@ -98,7 +104,7 @@ class Training:
             seed=self.recipe.seed,
             folder=folder,
             validate=validate,
-            observer=RunObserver(self.run, self.bar),
+            observer=RunObserver(self, phase),
         )
 
     def validation(self, *, public_only: bool) -> Callable[[nn.Module], float] | None:
@@ -123,21 +129,23 @@ def redacted_records(records: Iterable[Record], policy: Policy, recipe: Recipe) 
 class RunObserver:
     """Writes each epoch and the curve of the loss into the run and shows each step on the bar."""
 
-    run: Run
-    bar: TrainingBar
+    training: Training
+    phase: str
     since: list[plain.Step] = field(default_factory=list)
     """Steps that are not on the curve yet."""
 
     def step(self, step: plain.Step) -> None:
-        self.bar.step(f"epoch {step.epoch + 1}", step.step, step.steps, step.loss, step.targets)
+        self.training.bar.step(f"epoch {step.epoch + 1}", step.step, step.steps, step.loss, step.targets)
         self.since.append(step)
         if step.step % max(1, step.steps // CURVE_POINTS) == 0:
             targets = sum(own.targets for own in self.since)
             loss = sum(own.loss * own.targets for own in self.since) / max(1, targets)
-            self.run.add_to_curve({"step": step.step, "loss": loss, "targets": targets, "rate": step.learning_rate})
+            point = {"step": step.step, "loss": loss, "targets": targets, "rate": step.learning_rate}
+            self.training.run.add_to_curve(point)
             self.since.clear()
 
     def epoch(self, end: plain.EpochEnd) -> None:
-        self.run.add_metrics(end._asdict() | {"tokens_per_second": end.targets / max(end.seconds, 1e-9)})
+        self.training.run.add_metrics(end._asdict() | {"tokens_per_second": end.targets / max(end.seconds, 1e-9)})
         valid = "" if end.valid_loss is None else f", validation {end.valid_loss:.4f}"
-        self.bar.say(f"epoch {end.epoch + 1}: loss {end.train_loss:.4f}{valid} ({end.seconds:.0f} s)")
+        self.training.bar.say(f"epoch {end.epoch + 1}: loss {end.train_loss:.4f}{valid} ({end.seconds:.0f} s)")
+        self.training.end_epoch(self.phase, end.step)
