@@ -3,7 +3,9 @@
     python -m benchmarks.transformer_training
 
 Both use AdamW and gradient clipping on the same batches; a step is forward, backward and update. The plain loop calls
-the model with labels, as one does. Reported are medians over interleaved repetitions, tokens a second and their ratio.
+the model with labels, as one does, in single precision; ours is timed in single precision too, and with what
+`training.precision: auto` takes on this processor. Reported are medians over interleaved repetitions, tokens a second
+and their ratio.
 """
 
 import argparse
@@ -16,10 +18,12 @@ from torch import Tensor, nn
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from discreet.engine.allocator import keep_buffers
-from discreet.engine.plain import make_optimizer
+from discreet.engine.plain import make_optimizer, update
+from discreet.engine.precision import resolve
 from discreet.engine.settings import TrainingSettings
 from discreet.mechanisms.language import language_loss
 from discreet.models.language import new_model
+from discreet.models.pretrained import load_causal
 
 Step = Callable[[], None]
 
@@ -33,7 +37,11 @@ def llama() -> nn.Module:
     return LlamaForCausalLM(LlamaConfig(**sizes, vocab_size=8192, max_position_embeddings=512)).train()  # type: ignore[no-any-return]
 
 
-MODELS = {"gpt 4x256": gpt, "Llama class 4x256": llama}
+def mini() -> nn.Module:
+    return load_causal("mini").float().train()
+
+
+MODELS = {"mini": mini, "gpt 4x256": gpt, "Llama class 4x256": llama}
 SHAPES = [(16, 128), (16, 512)]
 
 
@@ -49,16 +57,14 @@ def plain_step(model: nn.Module, ids: Tensor) -> Step:
     return step
 
 
-def our_step(model: nn.Module, ids: Tensor) -> Step:
+def our_step(model: nn.Module, ids: Tensor, precision: str) -> Step:
+    """The step that `discreet train` makes."""
     optimizer = make_optimizer(model, TrainingSettings(learning_rate=1e-4))
     batch = {"input_ids": ids[:, :-1].contiguous(), "targets": ids[:, 1:].contiguous()}
+    found = resolve(precision)
 
     def step() -> None:
-        total, count = language_loss(model, batch)
-        optimizer.zero_grad(set_to_none=True)
-        torch.autograd.backward(total / count)
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
+        update(model, batch, language_loss, optimizer, 1.0, found)
 
     return step
 
@@ -68,11 +74,21 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=9)
     repetitions = parser.parse_args().repetitions
     keep_buffers()
-    print("| model | batch x length | plain loop, tokens/s | ours, tokens/s | ours / plain |\n|---|---|---|---|---|")
+    heads = [
+        "model",
+        "batch x length",
+        "plain loop, tokens/s",
+        "ours",
+        "ours, precision auto",
+        "ours / plain",
+        "auto / plain",
+    ]
+    print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
     for name, make in MODELS.items():
         for records, length in SHAPES:
             ids = torch.randint(0, 8192, (records, length), generator=torch.Generator().manual_seed(0))
-            steps = {"plain": plain_step(make(), ids), "ours": our_step(make(), ids)}
+            steps = {"plain": plain_step(make(), ids)}
+            steps |= {kind: our_step(make(), ids, kind) for kind in ("float32", "auto")}
             times: dict[str, list[float]] = {which: [] for which in steps}
             for repetition in range(repetitions + 2):
                 for which, step in steps.items():
@@ -80,8 +96,9 @@ def main() -> None:
                     step()
                     if repetition >= 2:
                         times[which].append(time.perf_counter() - began)
-            plain, ours = (records * length / statistics.median(times[which]) for which in ("plain", "ours"))
-            print(f"| {name} | {records} x {length} | {plain:,.0f} | {ours:,.0f} | {ours / plain:.2f} |", flush=True)
+            plain, ours, auto = (records * length / statistics.median(times[which]) for which in steps)
+            speeds = f"{plain:,.0f} | {ours:,.0f} | {auto:,.0f}"
+            print(f"| {name} | {records} x {length} | {speeds} | {ours / plain:.2f} | {auto / plain:.2f} |", flush=True)
 
 
 if __name__ == "__main__":
