@@ -1,0 +1,186 @@
+"""What every mechanism leaks, epoch by epoch, when the policy misses a share of the secrets.
+
+    python -m benchmarks.leakage customersim                          # all mechanisms, all shares; an hour or more
+    python -m benchmarks.leakage wikitext-2 --only none selective --miss 0 0.5
+    python -m benchmarks.leakage customersim --table                  # what has been run so far, and the plots
+
+Twelve canaries `My ID is dddddd.` are put into part of a corpus, every other one 10 times and 20 times. An LSTM learns
+the text by each mechanism; the weights of every epoch are kept and attacked: exact exposure of each canary, and
+membership of records by their loss. A policy that misses a share of the secrets misses the same canaries in every run
+(`imperfect`), so what is found and what is missed is told apart. Runs go to `runs/leakage`; a finished one is not made
+again, a killed one goes on.
+"""
+
+import argparse
+import statistics
+from pathlib import Path
+from typing import Any
+
+from benchmarks.plots import standing_alone
+from discreet.attacks.attack import open_target
+from discreet.attacks.contract import silent
+from discreet.attacks.exposure import ExposureOptions, exposures_of
+from discreet.attacks.membership import MembershipAttack, MembershipOptions
+from discreet.attacks.over_time import SIGNAL
+from discreet.files import read_json, write_json
+from discreet.mechanisms.epochs import kept_epochs
+from discreet.mechanisms.run import Run, open_run
+from discreet.mechanisms.train import train
+from discreet.models.language import load_model
+from discreet.policy.specs import policy as make_policy
+from discreet.report.charts import Axis, Guide, Series, curves
+from discreet.report.svg import Drawing, style_of
+from discreet.sanitize.canaries.insert import Canaries, Insertion
+from discreet.sanitize.canaries.manifest import Manifest
+from discreet.sanitize.canaries.template import read_template
+from discreet.text.corpora.contract import named
+from discreet.text.corpus import Corpus
+
+PLACE = Path("runs/leakage")
+SHARED = Path("../shared/data")
+CORPORA: dict[str, tuple[Path, Any, int]] = {
+    "customersim": (SHARED / "customersim", "customersim", 600),
+    "wikitext-2": (SHARED / "wikitext-2-raw", "digits", 1500),
+}
+"""Folder, policy, and how many records are trained on."""
+MISSES = (0.0, 0.1, 0.3, 0.5)
+CANARIES, COPIES = 12, (10, 20)
+SEED = 83
+"""Chosen before any training: with it 2, 4 and 6 of the twelve canaries are missed, half of them with 10 copies."""
+NUMBERS = {"union": ["digits", {"regex": {"pattern": "(?<=[a-z,] )[A-Z][a-z]+", "kind": "NAME"}}]}
+PRIVATE: dict[str, Any] = {"epsilon": 4.9, "batch": 128, "epochs": 4, "learning_rate": 0.004, "normalise": True}
+MECHANISMS: dict[str, dict[str, Any]] = {
+    "none": {},
+    "redacted": {},
+    "dp-sgd": PRIVATE | {"public_vocabulary": True},
+    "selective": PRIVATE,
+    "jft": PRIVATE | {"light": {"noise": 1.0}, "public_vocabulary": True},
+    "crt": PRIVATE | {"batch": 512, "conservative": NUMBERS, "public_vocabulary": True},
+}
+BLIND = ("none", "dp-sgd")
+"""Mechanisms that do not ask the policy: one run serves all shares."""
+EPOCHS = 8
+
+
+def planted(name: str) -> tuple[Corpus, Manifest]:
+    """Part of a corpus with canaries between its records."""
+    folder, _, records = CORPORA[name]
+    own = [record for record in named(name, folder).records("train") if not record.id.startswith("canary")]
+    plan = Insertion(read_template("My ID is {digits:6}."), number=CANARIES, repetitions=COPIES, seed=SEED)
+    canaries = Canaries(own[:records], plan)
+    held = list(named(name, folder).records("test"))[:records]
+    return Corpus({"train": list(canaries), "test": held}, f"{name} with canaries"), canaries.manifest()
+
+
+def attacked(run: Run, corpus: Corpus, manifest: Manifest) -> list[dict[str, Any]]:
+    """Exposure and membership at each kept epoch."""
+    rows: list[dict[str, Any]] = []
+    for epoch in kept_epochs(run.path):
+        target = open_target(run.path, canaries=manifest, data=corpus, model=load_model(epoch.folder))
+        found = exposures_of(target, ExposureOptions(), silent)
+        asked = MembershipOptions(records=200, signals=(SIGNAL,), resamples=10, groups=2)
+        auc = MembershipAttack().run(target, asked, silent).records[SIGNAL].auc
+        each = [(one.detected, one.repetitions, one.exposure) for one in found.canaries]
+        rows.append({"phase": epoch.phase, "step": epoch.step, "canaries": each, "auc": auc})
+    return rows
+
+
+def result(name: str, mechanism: str, miss: float) -> dict[str, Any]:
+    """One training and what was found, or what was found before."""
+    place = PLACE / name / f"{mechanism}-{miss:g}"
+    file = place.with_suffix(".json")
+    if file.is_file():
+        known: dict[str, Any] = read_json(file)
+        return known
+    corpus, manifest = planted(name)
+    policy = make_policy({"imperfect": {"policy": CORPORA[name][1], "miss": miss, "seed": SEED}})
+    finished = (place / "manifest.json").is_file() and Run(place).finished
+    if not finished:
+        train(
+            corpus,
+            policy,
+            {"name": mechanism, **MECHANISMS[mechanism]},
+            {"name": "lstm", "embedding": 128, "hidden": 128},
+            output=place,
+            tokenizer={"train": "bpe", "vocabulary": 1024},
+            training={"epochs": EPOCHS, "batch_size": 16, "learning_rate": 0.004, "warmup": 0.02, "keep_epochs": True},
+        )
+    run = open_run(place)
+    found = {
+        "mechanism": mechanism,
+        "miss": miss,
+        "epsilon": run.guarantee.epsilon,
+        "epochs": attacked(run, corpus, manifest),
+    }
+    write_json(file, found)
+    return found
+
+
+def mean_exposure(row: dict[str, Any], detected: bool, copies: int | None = None) -> float | None:
+    own = [bits for found, times, bits in row["canaries"] if found == detected and copies in (None, times)]
+    return statistics.mean(own) if own else None
+
+
+def table(results: list[dict[str, Any]]) -> None:
+    """What was found at the end of every training."""
+    columns = ["mechanism", "missed", "epsilon", "found x10", "found x20", "missed x10", "missed x20", "AUC"]
+    print(f"| {' | '.join(columns)} |\n" + "|---" * len(columns) + "|")
+    for one in results:
+        last = one["epochs"][-1]
+        bits = [mean_exposure(last, detected, copies) for detected in (True, False) for copies in COPIES]
+        shown = " | ".join("–" if value is None else f"{value:.1f}" for value in bits)
+        share = "any" if one["mechanism"] in BLIND else f"{one['miss']:g}"
+        proved = "none" if one["epsilon"] is None else f"{one['epsilon']:.1f}"
+        print(f"| `{one['mechanism']}` | {share} | {proved} | {shown} | {last['auc']:.2f} |")
+
+
+def plot(results: list[dict[str, Any]], miss: float, folder: Path, name: str) -> None:
+    """Exposure over the training, of found and of missed canaries."""
+    for detected, what in ((True, "found"), (False, "missed")):
+        series = []
+        for number, mechanism in enumerate(MECHANISMS):
+            one = next((r for r in results if r["mechanism"] == mechanism and r["miss"] in (0.0, miss)), None)
+            one = next((r for r in results if r["mechanism"] == mechanism and r["miss"] == miss), one)
+            if one is None:
+                continue
+            blind = mechanism in BLIND  # it learns all canaries alike, whatever a policy would say of them
+            bits = [
+                statistics.mean(c[2] for c in row["canaries"]) if blind else mean_exposure(row, detected)
+                for row in one["epochs"]
+            ]
+            points = tuple((float(at), value) for at, value in enumerate(bits, 1) if value is not None)
+            if points:
+                series.append(Series(mechanism, style_of(number), points))
+        if series:
+            title = f"Exposure of canaries the policy has {what}, {name}, {miss:.0%} missed"
+            drawing = Drawing(title, "Bits, by epoch.", f"leakage-{what}")
+            guides = [Guide(1.44, "no leak: 1.44"), Guide(19.93, "all of it: 19.93")]
+            svg = curves(drawing, series, Axis("epoch"), Axis("mean exposure (bits)", zero=True), guides)
+            (folder / f"leakage-{name}-{what}.svg").write_text(standing_alone(svg), encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", choices=list(CORPORA))
+    parser.add_argument("--only", nargs="*", default=list(MECHANISMS), choices=list(MECHANISMS))
+    parser.add_argument("--miss", nargs="*", type=float, default=list(MISSES))
+    parser.add_argument("--table", action="store_true", help="only what has been run so far")
+    parser.add_argument("--plots", type=Path, help="a folder for the drawings")
+    options = parser.parse_args()
+    results = []
+    for miss in options.miss:
+        for mechanism in options.only:
+            if mechanism in BLIND and miss != options.miss[0]:
+                continue
+            if options.table and not (PLACE / options.corpus / f"{mechanism}-{miss:g}.json").is_file():
+                continue
+            results.append(result(options.corpus, mechanism, miss))
+    results.sort(key=lambda one: (list(MECHANISMS).index(one["mechanism"]), one["miss"]))
+    table(results)
+    if options.plots:
+        options.plots.mkdir(parents=True, exist_ok=True)
+        plot(results, max(options.miss), options.plots, options.corpus)
+
+
+if __name__ == "__main__":
+    main()
