@@ -31,7 +31,7 @@ def redact(
     style: Annotated[
         str,
         typer.Option(
-            help="Replace by one 'mask', by 'kind' (<PERSON>), by a keyed 'pseudonym', a made-up 'surrogate', or 'remove'."
+            help="By one 'mask', by 'kind' (<PERSON>), by a keyed 'pseudonym', by a made-up 'surrogate', or 'remove'."
         ),
     ] = "mask",
     key_file: Annotated[Path | None, typer.Option(help="A file that holds the key of style 'pseudonym'.")] = None,

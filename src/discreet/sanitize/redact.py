@@ -12,7 +12,7 @@
     'Call <PERSON_XZZPR2WYHL> on <PHONE_S2YVSJFGWV>.'
 
     >>> redact(ann, found, Redaction(style="surrogate")).text
-    'Call Elliot Winters on 5305935003.'
+    'Call Elliot Calloway on 3265987783.'
 
 What to know:
 
