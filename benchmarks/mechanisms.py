@@ -5,9 +5,11 @@
     python -m benchmarks.mechanisms customersim-lstm --table               # what has been run so far
 
 The recipes are those shipped under the same names (`discreet train customersim-lstm-selective`); runs go to
-`runs/results/RECIPE/SEED`, a finished one is not made again, a killed one goes on. Perplexities are on the test split
-as it is: over all, public and secret targets. `epoch` is the median time of an epoch of the mechanism's last phase; a
-machine that does other work beside it makes it meaningless.
+`runs/results/RECIPE/SEED`, a finished one is not made again, a killed one goes on. `selective` and `jft` go on from the
+run of `redacted-surrogates` of the same seed where there is one, which is their first phase. Perplexities are on the
+test split as it is: over all, public and secret targets. `exposure` is that of the canary in the published CustomerSim,
+by rank among a million. `epoch` is the median time of an epoch of the mechanism's last phase; a machine that does
+other work beside it makes it meaningless (`benchmarks.mechanism_times` counts processor time).
 """
 
 import argparse
@@ -15,30 +17,55 @@ import statistics
 from pathlib import Path
 from typing import Any
 
+from discreet.attacks.attack import attack
+from discreet.errors import UnknownNameError
 from discreet.evaluate.perplexity import evaluate
 from discreet.files import read_json, write_json
 from discreet.mechanisms.recipe import read_recipe
 from discreet.mechanisms.run import Run
 from discreet.mechanisms.train import train_recipe
 from discreet.recipes import recipe_path
+from discreet.sanitize.canaries.manifest import Canary, Manifest
+from discreet.sanitize.canaries.template import read_template
 
-MECHANISMS = ["none", "redacted", "anonymized", "dp-sgd", "selective-paper", "selective", "jft", "crt"]
+FIRST_PHASE = "redacted-surrogates"
+MECHANISMS = ["none", "redacted", FIRST_PHASE, "anonymized", "dp-sgd", "selective-paper", "selective", "jft", "crt"]
+TWO_PHASES = ("selective", "jft")
 PLACE = Path("runs/results")
+CANARY = Manifest(read_template("My ID is {digits:6}."), (Canary("canary", ("341752",), repetitions=10),))
+"""What the published CustomerSim holds ten times."""
 
 
 def recipe_name(experiment: str, mechanism: str) -> str:
     return experiment if mechanism == "none" else f"{experiment}-{mechanism}"
 
 
-def row(experiment: str, mechanism: str, seed: int, changes: list[str]) -> dict[str, Any]:
+def has_recipe(name: str) -> bool:
+    """Not every mechanism is for every model."""
+    try:
+        return recipe_path(name).is_file()
+    except UnknownNameError:
+        return False
+
+
+def first_phase(experiment: str, mechanism: str, seed: int, folder: Path) -> list[str]:
+    """Changes to a recipe by which it goes on from a run that is its first phase, if there is one."""
+    run = Run(folder / recipe_name(experiment, FIRST_PHASE) / str(seed))
+    if mechanism not in TWO_PHASES or not (run.path / "manifest.json").is_file() or not run.finished:
+        return []
+    return [f"model={run.model_folder}", f"mechanism.existing={run.path}", "mechanism.validation=public"]
+
+
+def row(experiment: str, mechanism: str, seed: int, changes: list[str], folder: Path) -> dict[str, Any]:
     """Trains and scores one run, or reads what it scored before."""
     name = recipe_name(experiment, mechanism)
-    place = PLACE / name / str(seed)
+    place = folder / name / str(seed)
     scores = place.with_suffix(".json")
     if scores.is_file():
         found: dict[str, Any] = read_json(scores)
         return found
-    recipe = read_recipe(recipe_path(name), [f"seed={seed}", *changes])
+    begun = first_phase(experiment, mechanism, seed, folder)
+    recipe = read_recipe(recipe_path(name), [f"seed={seed}", *begun, *changes])
     run = Run(place) if (place / "manifest.json").is_file() and Run(place).finished else train_recipe(recipe, place)
     guarantee = run.guarantee
     rows = run.metrics
@@ -52,15 +79,22 @@ def row(experiment: str, mechanism: str, seed: int, changes: list[str]) -> dict[
         "paper": guarantee.paper.epsilon if guarantee.paper else None,
         "epoch_seconds": statistics.median(own["seconds"] for own in last),
         "seconds": sum(own["seconds"] for own in rows),
+        "exposure": exposure(run) if experiment.startswith("customersim") else None,
     }
     write_json(scores, found)
+    return found
+
+
+def exposure(run: Run) -> float:
+    """By how many bits the canary is easier to guess than by chance."""
+    found: float = attack(run, ["exposure"], canaries=CANARY).to_json()["findings"]["exposure"]["mean"]
     return found
 
 
 def table(rows: list[dict[str, Any]]) -> None:
     """One line for each mechanism: the mean over seeds, and the range where there are several."""
     columns = ["mechanism", "perplexity", "public", "secret", "top-1", "over No-DP", "epsilon", "as the paper counts"]
-    columns += ["delta", "epoch, s"]
+    columns += ["delta", "exposure", "epoch, s"]
     print(f"| {' | '.join(columns)} |\n" + "|---" * len(columns) + "|")
     plain = [own["perplexity"] for own in rows if own["mechanism"] == "none"]
     for mechanism in dict.fromkeys(own["mechanism"] for own in rows):
@@ -69,10 +103,11 @@ def table(rows: list[dict[str, Any]]) -> None:
         proved = "none" if own[0]["epsilon"] is None else f"{max(found['epsilon'] for found in own):.2f}"
         paper = "–" if own[0]["paper"] is None else f"{own[0]['paper']:.2f}"
         delta = "–" if own[0]["epsilon"] is None else f"{own[0]['delta']:.1e}"
+        exposed = "–" if own[0]["exposure"] is None else f"{_mean(own, 'exposure'):.2f}"
         print(
             f"| `{mechanism}` | {_spread(own, 'perplexity')} | {_mean(own, 'perplexity_public'):.2f} "
             f"| {_mean(own, 'perplexity_secret'):.1f} | {_mean(own, 'top1'):.3f} | {ratio} "
-            f"| {proved} | {paper} | {delta} | {_mean(own, 'epoch_seconds'):.0f} |"
+            f"| {proved} | {paper} | {delta} | {exposed} | {_mean(own, 'epoch_seconds'):.0f} |"
         )
 
 
@@ -94,14 +129,15 @@ def main() -> None:
     parser.add_argument(
         "--set", nargs="*", default=[], help="changes to the recipes; keep them in a place of their own"
     )
+    parser.add_argument("--place", type=Path, default=PLACE, help="where runs go")
     parser.add_argument("--table", action="store_true", help="print what has been run, run nothing")
     options = parser.parse_args()
     rows = []
     for mechanism in options.only:
-        for seed in options.seeds:
-            place = PLACE / recipe_name(options.experiment, mechanism) / f"{seed}.json"
-            if not options.table or place.is_file():
-                rows.append(row(options.experiment, mechanism, seed, options.set))
+        name = recipe_name(options.experiment, mechanism)
+        for seed in options.seeds if has_recipe(name) else ():
+            if not options.table or (options.place / name / f"{seed}.json").is_file():
+                rows.append(row(options.experiment, mechanism, seed, options.set, options.place))
     table(rows)
 
 

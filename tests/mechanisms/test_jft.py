@@ -98,6 +98,13 @@ def test_settings_that_do_not_fit_together_are_refused(tmp_path, notes, small, w
         train(notes, "gold", {**JFT, **wrong}, output=tmp_path / "run", progress=False, **small)
 
 
+def test_an_average_against_masks_is_refused_where_surrogates_take_their_place(tmp_path, notes, small):
+    for redaction in ({"style": "surrogate"}, {"style": "kind"}):
+        made = {"output": tmp_path / redaction["style"], "progress": False, "redaction": redaction, **small}
+        with pytest.raises(SettingError, match="against their masks"):
+            train(notes, "gold", {**JFT, "missed": 3, "sample": 200}, **made)
+
+
 def test_a_vocabulary_of_redacted_text_holds_missed_secrets(tmp_path, notes, small, screened):
     for form in ({"light": {"noise": 1.0}}, {"screened": screened}):
         with pytest.raises(RefusedError, match="vocabulary"):

@@ -1,10 +1,16 @@
-"""Joint steps of `selective`: the gradient of redacted text is really added to the noisy one, and really applied."""
+"""Joint steps of `selective`: the gradient of redacted text is really added to the noisy one, and really applied.
+
+And what the public phase may be: surrogates in place of masks, or a run that is there already.
+"""
 
 from itertools import pairwise
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
+from discreet.accounting.verify import verify
+from discreet.errors import RefusedError, SettingError
 from discreet.mechanisms import selective
 from discreet.mechanisms.language import language_loss
 from discreet.mechanisms.train import train
@@ -58,3 +64,22 @@ def test_a_joint_step_applies_the_noisy_gradient_plus_the_weighted_public_one(tm
     for step, following in pairwise(watched):
         for name, weights in step["weights"].items():
             torch.testing.assert_close(following["weights"][name], weights - RATE * step["joint"][name])
+
+
+SELECTIVE = {"name": "selective", "epsilon": 4.0, "batch": 20, "epochs": 1, "randomness": "fast"}
+SURROGATES = {"style": "surrogate"}
+
+
+def test_a_run_on_redacted_text_can_stand_for_the_plain_training(tmp_path, notes, small):
+    first = train(notes, "gold", "redacted", output=tmp_path / "first", progress=False, redaction=SURROGATES, **small)
+    own = {key: value for key, value in small.items() if key not in ("model", "tokenizer")}
+    mechanism = {**SELECTIVE, "existing": str(first.path), "learning_rate": 1e-9}
+    model = str(first.model_folder)
+    run = train(notes, "gold", mechanism, model, output=tmp_path / "a", progress=False, redaction=SURROGATES, **own)
+    before, after = (load_file(r.model_folder / "model.safetensors") for r in (first, run))
+    assert all(torch.allclose(before[name], after[name], atol=1e-5) for name in before)
+    assert [check.problem for check in verify(run.path) if check.problem] == []
+    with pytest.raises(RefusedError, match="another redaction"):
+        train(notes, "gold", mechanism, model, output=tmp_path / "b", progress=False, **own)
+    with pytest.raises(SettingError, match="set model"):
+        train(notes, "gold", mechanism, output=tmp_path / "c", progress=False, redaction=SURROGATES, **small)

@@ -45,7 +45,7 @@ POLICY_ASSUMPTIONS = (
 NOT_PROTECTED = (
     "secrets the policy does not find",
     "all text outside of secrets, also where it hints at one",
-    "how many secrets a record holds, where they stand and how long they are",
+    "how many secrets a record holds, of which kinds, where they stand and how long they are",
 )
 
 
@@ -79,7 +79,7 @@ class Selective(Notion):
     def neighbours_in_words(self) -> str:
         return (
             f"Two corpora are neighbours when they differ in one {self.unit}, and there only in the secrets: their "
-            "number, places and lengths and all text around them are the same."
+            "number, kinds, places and lengths and all text around them are the same."
         )
 
     def bounds(self) -> tuple[Bound, ...]:

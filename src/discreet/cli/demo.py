@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 MECHANISMS = {
     "none": "the text as it is",
     "dp-sgd": "the text as it is, every dialog clipped and noised",
-    "selective": "redacted text, and on secrets through noised updates",
-    "jft": "redacted text, then on all text privately",
+    "selective": "text with made-up secrets, and on real ones through noised updates",
+    "jft": "text with made-up secrets, then on all text privately",
     "crt": "what two policies clear, and on the rest privately",
 }
 PROTECTED = {

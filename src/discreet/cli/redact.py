@@ -29,7 +29,10 @@ def redact(
     policy: PolicyName,
     output: Out,
     style: Annotated[
-        str, typer.Option(help="Replace by one 'mask', by 'kind' (<PERSON>), 'remove', or by a keyed 'pseudonym'.")
+        str,
+        typer.Option(
+            help="By one 'mask', by 'kind' (<PERSON>), by a keyed 'pseudonym', by a made-up 'surrogate', or 'remove'."
+        ),
     ] = "mask",
     key_file: Annotated[Path | None, typer.Option(help="A file that holds the key of style 'pseudonym'.")] = None,
     mask: Annotated[str, typer.Option(help="The mask token of style 'mask'.")] = "<MASK>",

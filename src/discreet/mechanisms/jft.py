@@ -23,18 +23,15 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.jft import JustFineTuneTwice
 from discreet.engine.plan import Plan
-from discreet.errors import RefusedError, SettingError
+from discreet.errors import SettingError
 from discreet.mechanisms.contract import MECHANISMS
+from discreet.mechanisms.existing import check_existing
 from discreet.mechanisms.private import Phase, PrivateOptions, check_vocabulary, delta_of, planned, run_phase
-from discreet.mechanisms.run import open_run
 from discreet.mechanisms.training import Training
 from discreet.policy.contract import Policy
 from discreet.policy.miss_rate import read_miss_rate
 from discreet.policy.specs import policy as make_policy
 from discreet.text.reading import read
-
-PUBLIC_MECHANISMS = ("redacted",)
-"""Mechanisms whose runs have read nothing but redacted text."""
 
 
 class LightNoise(BaseModel):
@@ -81,6 +78,11 @@ class JustFineTuneTwiceMechanism:
 
     def train(self, training: Training, options: JFTOptions) -> Guarantee:
         missed, sample = checked_sample(options, training.policy)
+        if sample is not None and training.recipe.redaction.style != "mask":
+            raise SettingError(
+                "A miss rate gives an average over secrets against their masks, so all secrets must be masked alike; "
+                "leave out the miss rate, or leave redaction.style at mask."
+            )
         if options.light is not None or options.screened is not None:  # else nothing is claimed for missed secrets
             check_vocabulary(training, options.public_vocabulary)
         examples = training.encoded("train")
@@ -126,26 +128,6 @@ def lightly_noised(training: Training, options: JFTOptions, light: LightNoise, p
     rate = light.learning_rate or options.learning_rate
     own = options.model_copy(update={"learning_rate": rate})
     return run_phase(training, training.redacted("train"), first, own, phase="phase 1")
-
-
-def check_existing(training: Training, path: Path) -> None:
-    """Whether a run can stand for phase 1: the weights are its own, and it has read this corpus redacted so."""
-    run, manifest = open_run(path), training.run.manifest
-    recipe, own = run.recipe, training.recipe
-    if recipe.mechanism.name not in PUBLIC_MECHANISMS:
-        raise RefusedError(
-            f"{path}: a run of '{recipe.mechanism.name}' cannot stand for phase 1, which reads redacted text only; "
-            "take a run of 'redacted'."
-        )
-    if Path(own.model.name).resolve() != run.model_folder.resolve():
-        raise SettingError(
-            f"The model of this recipe is '{own.model.name}'; to go on from {path} set model to its folder."
-        )
-    for fact in ("corpus_fingerprint", "policy_fingerprint"):
-        if run.manifest[fact] != manifest[fact]:
-            raise RefusedError(f"{path}: this run was made with another {fact.split('_')[0]} than the one at hand.")
-    if recipe.redaction != own.redaction:
-        raise RefusedError(f"{path}: this run was made with another redaction than the one at hand.")
 
 
 def checked_sample(options: JFTOptions, policy: Policy) -> tuple[int | None, int | None]:

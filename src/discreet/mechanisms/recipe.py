@@ -106,7 +106,7 @@ class TokenizerSettings(Settings):
 class RedactionSettings(Settings):
     """How mechanisms that train on redacted text write a secret."""
 
-    style: Literal["mask", "kind", "remove"] = "mask"
+    style: Literal["mask", "kind", "remove", "surrogate"] = "mask"
     mask: str = "<MASK>"
     on_literal: Literal["refuse", "escape"] = "refuse"
 

@@ -1,6 +1,7 @@
 """Selective training, ours: public text teaches without noise, secrets teach through one noised update a step.
 
-1. Plain training on redacted text: everything but the secrets is learned at no cost.
+1. Plain training on redacted text: everything but the secrets is learned at no cost. With `redaction.style: surrogate`
+   made-up secrets stand in it, and what secrets of each kind look like is learned at no cost too.
 2. Joint steps. Each draws its own Poisson batch of records with secrets, takes the loss over their secret targets only
    (read in their real context), clips the gradient of each record, adds up, adds noise. To that comes the gradient of
    a batch of redacted text, which needs no noise. One optimizer step applies both.
@@ -14,6 +15,7 @@ The public part reads redacted text and weights that are private already, so it 
 (ACCOUNTING.md, section 2). Nothing of a record's state is carried anywhere.
 """
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import torch
@@ -23,6 +25,7 @@ from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.selective import SelectivePrivacy
 from discreet.errors import InputError
 from discreet.mechanisms.contract import MECHANISMS
+from discreet.mechanisms.existing import check_existing
 from discreet.mechanisms.private import PrivateOptions, delta_of, planned, run_phase
 from discreet.mechanisms.training import Training
 
@@ -32,6 +35,8 @@ CHECKS = ("public-updates", "own-batches", "targets", "tokens", "no-carry-betwee
 class SelectiveOptions(PrivateOptions):
     public_weight: Annotated[float, Field(ge=0)] = 1.0
     """Of the public gradient in a joint step."""
+    existing: str | None = None
+    """A finished run of mechanism `redacted` on the same corpus and policy, in place of the plain training."""
 
 
 @MECHANISMS.register("selective")
@@ -44,7 +49,10 @@ class Selective:
     def train(self, training: Training, options: SelectiveOptions) -> Guarantee:
         training.must_be_language()
         redacted = training.redacted("train")
-        training.fit_public(redacted, choose=options.validation == "public")
+        if options.existing is None:
+            training.fit_public(redacted, choose=options.validation == "public")
+        else:
+            check_existing(training, Path(options.existing))
         examples = training.encoded("train").with_secrets()
         if not len(examples):
             raise InputError("The policy finds no secrets in the training text; train with the mechanism 'none'.")

@@ -18,7 +18,8 @@ from discreet.policy.contract import Policy
 from discreet.progress import TrainingBar
 from discreet.sanitize.redact import Redaction, redact_all
 from discreet.text.corpus import Corpus
-from discreet.text.records import Record
+from discreet.text.records import Record, Secret
+from discreet.text.vocabulary import masks_of
 
 CURVE_POINTS = 200
 """Points on the curve of a plain training's loss."""
@@ -50,13 +51,23 @@ class Training:
         return self._filled(examples, f"the {split} split")
 
     def redacted(self, split: str) -> Any:
-        """A split with every secret masked; masks are context and never targets."""
+        """A split with every secret masked, or made up where the recipe asks for surrogates.
+
+        Masks are context and never targets; surrogates are text like any other.
+        """
         return self.redacted_of(self.corpus.records(split), self.policy, f"the {split} split")
 
     def redacted_of(self, records: Iterable[Record], policy: Policy, where: str) -> Any:
         """Any records, redacted as the recipe says."""
         redacted = redacted_records(records, policy, self.recipe)
-        examples = self.task.encode(((record, ()) for record in redacted), masks=lambda record: record.secrets or ())
+        if self.recipe.redaction.style == "surrogate":
+            mask = self.recipe.redaction.mask
+            # Told to the encoder as secrets, so that tokens begin and end where those of real secrets do.
+            pairs = ((record, made_up(record, mask)) for record in redacted)
+            examples = self.task.encode(pairs, masks=lambda record: masks_of(record, mask))
+        else:
+            pairs = ((record, ()) for record in redacted)
+            examples = self.task.encode(pairs, masks=lambda record: record.secrets or ())
         return self._filled(examples, where)
 
     def anonymized(self, split: str) -> Any:
@@ -123,6 +134,12 @@ class Training:
 def redacted_records(records: Iterable[Record], policy: Policy, recipe: Recipe) -> Iterable[Record]:
     """Records as a recipe's redaction writes them."""
     return redact_all(records, policy, Redaction(**recipe.redaction.model_dump()))
+
+
+def made_up(record: Record, mask: str) -> tuple[Secret, ...]:
+    """The surrogates in a redacted record: what redaction put there that is not a mask."""
+    masks = set(masks_of(record, mask))
+    return tuple(secret for secret in record.secrets or () if secret not in masks)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,9 @@
     >>> redact(ann, found, Redaction(style="pseudonym", key="an example key")).text
     'Call <PERSON_XZZPR2WYHL> on <PHONE_S2YVSJFGWV>.'
 
+    >>> redact(ann, found, Redaction(style="surrogate")).text
+    'Call Elliot Calloway on 3265987783.'
+
 What to know:
 
 - **Runs merge.** Secrets that touch, or have only spaces between them, become one mask, so that the number of words of
@@ -21,6 +24,7 @@ What to know:
   the same secret has the same stand-in in every record and file, another key gives others, and without the key nobody
   can test a guess. Whoever has the key can; whoever has not still sees which records share a secret, so training on
   pseudonyms has no guarantee and recipes do not offer it.
+- **A surrogate** is a made-up secret of the same kind, independent of the real one (`discreet.sanitize.surrogates`).
 - The redacted record's `secrets` are the masks, so that redacting with the policy `gold` again changes nothing.
 - Only the text and the pair text are redacted. Id, author, label, split and other fields stay as they are.
 """
@@ -38,9 +42,10 @@ from discreet.errors import RefusedError, SettingError
 from discreet.policy.contract import Policy
 from discreet.policy.imperfect import normalised
 from discreet.policy.many import secrets_on_all_cores
+from discreet.sanitize.surrogates import surrogates
 from discreet.text.records import Edit, Record, Secret, check_secrets, edit, with_text
 
-STYLES = ("mask", "kind", "remove", "pseudonym")
+STYLES = ("mask", "kind", "remove", "pseudonym", "surrogate")
 PSEUDONYM_LETTERS = 10
 SHORTEST_KEY = 12
 ON_LITERAL = ("refuse", "escape")
@@ -53,7 +58,8 @@ class Redaction:
     """How secrets are replaced."""
 
     style: str = "mask"
-    """`mask`: by one mask token; `kind`: by `<KIND>`; `remove`: by nothing; `pseudonym`: by `<KIND_…>`, keyed."""
+    """`mask`: by one mask token; `kind`: by `<KIND>`; `remove`: by nothing; `pseudonym`: by `<KIND_…>`, keyed;
+    `surrogate`: by a made-up secret of its kind, or by the mask where none can be made up."""
     mask: str = "<MASK>"
     on_literal: str = "refuse"
     """A mask that the text already holds: `refuse` the record, or `escape` it."""
@@ -66,7 +72,7 @@ class Redaction:
         for name, value, known in (("style", self.style, STYLES), ("on_literal", self.on_literal, ON_LITERAL)):
             if value not in known:
                 raise SettingError(f"The redaction's {name} '{value}' is not known; choose one of {', '.join(known)}.")
-        if self.style == "mask":
+        if self.writes_masks:
             _check_mask(self.mask, self.on_literal)
         if self.style == "pseudonym" and len(self.key or "") < SHORTEST_KEY:
             raise SettingError("Pseudonyms need a key that nobody can guess; give one of 16 random characters.")
@@ -74,7 +80,18 @@ class Redaction:
     @property
     def by_kind(self) -> bool:
         """Whether masks tell the kind, so that secrets of two kinds stay two."""
-        return self.style in ("kind", "pseudonym")
+        return self.style in ("kind", "pseudonym", "surrogate")
+
+    @property
+    def writes_masks(self) -> bool:
+        """Whether the mask itself may stand in the redacted text."""
+        return self.style in ("mask", "surrogate")
+
+    def marks(self, record: Record, merged: Sequence[Secret]) -> list[str]:
+        """What stands in the text for each of a record's secrets."""
+        if self.style == "surrogate":
+            return surrogates(record.id, [secret.kind for secret in merged], self.mask)
+        return [self.mark(kind, record.text[start:end]) for start, end, kind, _ in merged]
 
     def mark(self, kind: str, secret: str = "") -> str:
         """What stands in the text for a secret of this kind."""
@@ -196,9 +213,8 @@ def _redact_text(record: Record, secrets: Sequence[Secret], redaction: Redaction
     escaped = escapes(record, merged, redaction)
     if not escaped and not record.turns:
         return _replaced(record, merged, redaction)
-    edits = sorted(
-        [Edit(start, end, redaction.mark(kind, record.text[start:end])) for start, end, kind, _ in merged] + escaped
-    )
+    marks = redaction.marks(record, merged)
+    edits = sorted([Edit(s.start, s.end, mark) for s, mark in zip(merged, marks, strict=True)] + escaped)
     return edit(record, edits, secrets=_masks(merged, edits))
 
 
@@ -207,8 +223,7 @@ def _replaced(record: Record, merged: Sequence[Secret], redaction: Redaction) ->
     text, after, at = record.text, 0, 0
     pieces: list[str] = []
     masks: list[Secret] = []
-    for start, end, kind, _ in merged:
-        mark = redaction.mark(kind, text[start:end])
+    for (start, end, kind, _), mark in zip(merged, redaction.marks(record, merged), strict=True):
         pieces.append(text[after:start])
         pieces.append(mark)
         at += start - after
@@ -245,9 +260,9 @@ def escapes(record: Record, merged: Sequence[Secret], redaction: Redaction) -> l
     A mask has no part that is both its beginning and its end, so one that overlaps a secret is broken by the edit
     there, and none can arise where a mask of ours meets public text: looking at the public text alone is enough.
     """
-    if redaction.style == "remove" or (redaction.mask if redaction.style == "mask" else "<") not in record.text:
+    if redaction.style == "remove" or (redaction.mask if redaction.writes_masks else "<") not in record.text:
         return []
-    pattern = KIND_MARK if redaction.by_kind else re.compile(re.escape(redaction.mask))
+    pattern = re.compile(re.escape(redaction.mask)) if redaction.writes_masks else KIND_MARK
     found: list[Edit] = []
     after = 0
     for secret in (*merged, Secret(len(record.text), len(record.text), "")):

@@ -1,0 +1,60 @@
+"""What an epoch of each mechanism costs in processor time, against a plain epoch over the same records.
+
+    python -m benchmarks.mechanism_times customersim-lstm --records 1000
+
+A training of two epochs (of the private phase, where there is one) less a training of one: reading, redacting, training
+the vocabulary and calibrating fall out. Processor time, one thread, median of interleaved repetitions, so that what
+else runs on the machine disturbs little.
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import torch
+
+from benchmarks.mechanisms import has_recipe, recipe_name
+from discreet.mechanisms.recipe import read_recipe
+from discreet.mechanisms.train import train_recipe
+from discreet.recipes import recipe_path
+
+PRIVATE = ("dp-sgd", "selective", "jft")
+
+
+def seconds(experiment: str, mechanism: str, records: int, epochs: int) -> float:
+    """Processor time of a training with so many epochs."""
+    changes = [f"data.limit.train={records}", "data.limit.valid=1", "data.limit.test=1", "training.epochs=1"]
+    if mechanism in PRIVATE:
+        changes += ["mechanism.epsilon=null", "mechanism.noise=1.0", f"mechanism.epochs={epochs}"]
+    else:
+        changes += [f"training.epochs={epochs}"]
+    recipe = read_recipe(recipe_path(recipe_name(experiment, mechanism)), changes)
+    with tempfile.TemporaryDirectory() as folder:
+        begin = time.process_time()
+        train_recipe(recipe, Path(folder) / "run", progress=False)
+        return time.process_time() - begin
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("experiment", help="customersim-lstm, customersim-mini or wikitext-2-lstm")
+    parser.add_argument("--records", type=int, default=1000)
+    parser.add_argument("--repeat", type=int, default=3)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    names = [name for name in ("none", *PRIVATE) if has_recipe(recipe_name(options.experiment, name))]
+    found: dict[str, list[float]] = {name: [] for name in names}
+    for _ in range(options.repeat):
+        for name in names:
+            one, two = (seconds(options.experiment, name, options.records, epochs) for epochs in (1, 2))
+            found[name].append(two - one)
+    print("| mechanism | processor seconds an epoch | over No-DP |\n|---|---|---|")
+    for name in names:
+        ratio = statistics.median(own / plain for own, plain in zip(found[name], found["none"], strict=True))
+        print(f"| `{name}` | {statistics.median(found[name]):.1f} | {ratio:.2f} |")
+
+
+if __name__ == "__main__":
+    main()
