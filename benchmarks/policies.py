@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.customersim import marked, read_base
-from discreet.policy.measure import Interval, Measure, measure, only_kinds
+from discreet.policy.intervals import Interval
+from discreet.policy.measure import Measure, measure, only_kinds
 from discreet.policy.specs import policy
 from discreet.text.corpora import named
 from discreet.text.records import Record
@@ -127,7 +128,9 @@ def _row(corpus: str, name: str, scored: Measure) -> str:
 
 
 def _shown(share: float | None, interval: Interval | None) -> str:
-    return "none" if share is None or interval is None else f"{share:.3f} ({interval[0]:.3f}–{interval[1]:.3f})"
+    if share is None:
+        return "none"
+    return f"{share:.3f}" if interval is None else f"{share:.3f} ({interval[0]:.3f}–{interval[1]:.3f})"
 
 
 def by_kind(result: dict[str, dict[str, Any]], name: str) -> None:
@@ -138,7 +141,8 @@ def by_kind(result: dict[str, dict[str, Any]], name: str) -> None:
     for corpus, scores in result.items():
         for kind, one in scores[name]["by_kind"].items():
             missed = round(one["support"] * (1 - one["recall"]))
-            print(f"| {corpus} | {kind} | {one['support']:,} | {missed:,} | {one['characters']:.3f} |")
+            characters = _shown(one["characters"], one["characters_interval"])
+            print(f"| {corpus} | {kind} | {one['support']:,} | {missed:,} | {characters} |")
 
 
 def main() -> None:

@@ -192,6 +192,7 @@ def test_measure_prints_a_table_and_misses_only_when_asked(mail: Path) -> None:
     plain = succeed("measure", mail, "-p", "digits").stdout
     assert "33.33%" in plain
     assert "PERSON" in plain
+    assert plain.count("  of characters ") == 4  # two kinds that are marked and found in part, and one that is named
     assert "Ann" not in plain
     assert "PERSON 'Ann'" in succeed("measure", mail, "-p", "digits", "--show-secrets").stdout
 

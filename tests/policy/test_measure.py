@@ -13,7 +13,8 @@ from scipy.stats import binomtest
 from discreet.errors import InputError
 from discreet.policy.algebra import settle
 from discreet.policy.contract import TextPolicy
-from discreet.policy.measure import bootstrap, clopper_pearson, measure, tokens_touched
+from discreet.policy.intervals import Replicates, bootstrap, clopper_pearson
+from discreet.policy.measure import measure, tokens_touched
 from discreet.policy.specs import policy
 from discreet.text.records import Record, Secret
 
@@ -117,6 +118,43 @@ def test_drawing_by_record_agrees_with_the_normal_approximation() -> None:
     low, high = bootstrap(Counter({(1, 1): 900, (0, 1): 100}), seed=0) or (0.0, 0.0)
     assert low == pytest.approx(0.9 - 1.96 * 0.0095, abs=0.004)
     assert high == pytest.approx(0.9 + 1.96 * 0.0095, abs=0.004)
+
+
+def test_characters_of_each_kind_are_measured_and_drawn_by_record() -> None:
+    half = [labelled(f"{n} Ann 12", Secret(0, 1, "N"), Secret(2, 5, "P"), Secret(6, 8, "N")) for n in range(8)]
+    none = [labelled(f"x Bob {n} y", Secret(2, 5, "P"), Secret(8, 9, "Y")) for n in range(8)]
+    once = labelled("Cy", Secret(0, 2, "Z"))
+    result = measure([*half, *none, once], policy({"union": ["digits", {"words": {"source": ["Ann"], "kind": "W"}}]}))
+    shares = {kind: of.characters for kind, of in result.by_kind.items()}
+    assert shares == {"N": 1.0, "P": 0.5, "Y": 0.0, "Z": 0.0}
+    assert {kind: of.characters for kind, of in result.by_named_kind.items()} == {"NUMBER": 24 / 32, "W": 1.0}
+    low, high = result.by_kind["P"].characters_interval or (0.0, 0.0)
+    # half of 16 records: standard error 1 / 8
+    assert [low, high] == pytest.approx([0.25, 0.75], abs=0.06)
+    # three characters of each of 8 records right and one of each of 8 wrong: a ratio, standard error about 0.1
+    low, high = result.by_named_kind["NUMBER"].characters_interval or (0.0, 0.0)
+    assert 0.4 < low < 0.65 < 0.85 < high < 0.97
+    assert result.by_kind["N"].characters_interval == (1.0, 1.0)
+    assert result.by_kind["Y"].characters_interval == (0.0, 0.0)
+    assert result.by_kind["Z"].characters_interval is None
+
+
+def test_one_long_secret_does_not_pass_for_many_independent_characters() -> None:
+    records = [labelled("Ann " * 50, Secret(0, 200, "P")), labelled("Ann", Secret(0, 3, "P"))]
+    low, high = measure(records, policy("regex:^Ann$")).by_kind["P"].characters_interval or (0.5, 0.5)
+    assert (low, high) == (0.0, 1.0)
+
+
+def test_a_kind_that_comes_late_has_the_same_interval_as_one_that_was_there_from_the_start() -> None:
+    one, other = Replicates(0), Replicates(0)
+    rest = Replicates.BATCH + 10
+    for number in range(2 * rest):
+        late = {"part": number % 3, "whole": 2} if number >= rest else {}
+        one.add({"early": 1, **late})
+        other.add({"early": 1, "part": 0, "whole": 0, **late})
+    assert one.interval("part", "whole") == other.interval("part", "whole") is not None
+    assert one.interval("early", "early") == (1.0, 1.0)
+    assert one.interval("nothing", "never") is None
 
 
 def test_misses_are_kept_only_when_asked_for() -> None:

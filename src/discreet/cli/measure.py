@@ -22,7 +22,8 @@ from discreet.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from discreet.policy.measure import Interval, Measure
+    from discreet.policy.intervals import Interval
+    from discreet.policy.measure import Measure
     from discreet.text.records import Record
 
 WORST = 20
@@ -122,9 +123,11 @@ def _table(result: "Measure") -> Table:
     for kind, of_kind in result.by_kind.items():
         interval = _interval(of_kind.recall_interval)
         table.add_row(f"recall {kind}", _percent(of_kind.recall), interval, f"{of_kind.support:,}")
+        table.add_row("  of characters", _percent(of_kind.characters), _interval(of_kind.characters_interval), "")
     for kind, named in result.by_named_kind.items():
         interval = _interval(named.precision_interval)
         table.add_row(f"precision {kind}", _percent(named.precision), interval, f"{named.named:,}")
+        table.add_row("  of characters", _percent(named.characters), _interval(named.characters_interval), "")
     return table
 
 

@@ -7,7 +7,8 @@ r"""How good a policy is: what it finds, set against the secrets that a labelled
   leaks. `recall` is the share found; kinds need not agree.
 - A secret the policy names is **right** when at least half of its characters are marked. `precision` is the share
   right; `f1` is the harmonic mean of both.
-- `characters` holds precision, recall and F1 of single characters, with intervals that draw whole records.
+- `characters` holds precision, recall and F1 of single characters, with intervals that draw whole records; so do the
+  measures of kinds.
 - `recall_interval` and `precision_interval` are 95 % Clopper-Pearson intervals, which take secrets for independent.
   Secrets of one record rarely are; `recall_interval_by_record` is a 95 % percentile bootstrap that draws whole records
   (1,000 times, seeded), and is the one to quote for long records.
@@ -18,7 +19,7 @@ r"""How good a policy is: what it finds, set against the secrets that a labelled
 
 A ratio with nothing below the line is None. The pair text of a record counts where the file marks its secrets. Records
 stream by: what is kept is counts, plus the bootstrap's count of each distinct (found, marked) pair and the totals of
-its replicates for characters (each record counted a Poisson number of times, which is the bootstrap of a stream).
+its replicates for characters (see `discreet.policy.intervals`).
 """
 
 import re
@@ -28,22 +29,21 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from discreet.errors import InputError
 from discreet.policy.algebra import Run, runs
 from discreet.policy.contract import Policy
 from discreet.policy.gold import marked
+from discreet.policy.intervals import Interval, Replicates, bootstrap, clopper_pearson, f1, ratio
 from discreet.policy.miss_rate import MissRate
 from discreet.text.records import Record, Secret
 
 TOKEN = re.compile(r"\w+|[^\w\s]+")
-REPLICATES = 1000
 MOST_MISSES = 100_000
 """Distinct missed texts remembered when asked for; more of them are only counted."""
-
-Interval = tuple[float, float]
+EVERY = None
+"""In the place of a kind: all of them together."""
+Counted = tuple[str, str | None]
+"""What is counted in characters (`marked`, `found` of those; `named`, `right` of those), and of which kind."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,8 @@ class KindMeasure:
     support: int
     characters: float
     """The share of their characters that is covered."""
+    characters_interval: Interval | None
+    """95 %, drawing whole records; None where only one record has this kind."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,9 @@ class NamedKindMeasure:
     precision: float
     precision_interval: Interval
     named: int
+    characters: float
+    """The share of their characters that is marked."""
+    characters_interval: Interval | None
 
 
 @dataclass(frozen=True)
@@ -137,15 +142,13 @@ def measure_answers(
     """As `measure`, of answers that the policy has given already; it is asked about pair texts only."""
     tally = _Tally(keep_misses=misses > 0, replicates=Replicates(seed))
     for record, secrets in answers:
-        before = tally.shared_characters, tally.marked_characters, tally.named_characters
         found, total = tally.add(record, marked(record), secrets)
         if record.pair is not None and record.pair_secrets is not None:
             pair = record.of_pair()
             more = tally.add(pair, record.pair_secrets, policy.secrets(pair))
             found, total = found + more[0], total + more[1]
         tally.per_record[found, total] += 1
-        after = tally.shared_characters, tally.marked_characters, tally.named_characters
-        tally.replicates.add([new - old for new, old in zip(after, before, strict=True)])
+        tally.draw()
     return tally.measure(misses, seed)
 
 
@@ -154,20 +157,17 @@ class _Tally:
     """Counts that grow record by record."""
 
     keep_misses: bool
-    replicates: "Replicates"
+    replicates: Replicates
     found: int = 0
     named: int = 0
     right: int = 0
-    marked_characters: int = 0
-    named_characters: int = 0
-    shared_characters: int = 0
     tokens: int = 0
     marked_tokens: int = 0
     named_tokens: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
     kinds_found: Counter[str] = field(default_factory=Counter)
-    characters: Counter[str] = field(default_factory=Counter)
-    characters_found: Counter[str] = field(default_factory=Counter)
+    characters: Counter[Counted] = field(default_factory=Counter)
+    characters_of_record: Counter[Counted] = field(default_factory=Counter)
     named_kinds: Counter[str] = field(default_factory=Counter)
     right_kinds: Counter[str] = field(default_factory=Counter)
     per_record: Counter[tuple[int, int]] = field(default_factory=Counter)
@@ -177,14 +177,13 @@ class _Tally:
     def add(self, record: Record, gold: Sequence[Secret], secrets: Sequence[Secret]) -> tuple[int, int]:
         """Counts one text; says how many of its marked secrets were found, and how many there are."""
         gold_runs, runs_named = runs(gold), runs(secrets)
-        found = 0
+        found, counts = 0, self.characters_of_record
         for secret, inside in zip(gold, covered(gold, runs_named), strict=True):
             length = secret.end - secret.start
             self.kinds[secret.kind] += 1
-            self.marked_characters += length
-            self.shared_characters += inside
-            self.characters[secret.kind] += length
-            self.characters_found[secret.kind] += inside
+            for kind in (EVERY, secret.kind):
+                counts["marked", kind] += length
+                counts["found", kind] += inside
             if inside == length:
                 found += 1
                 self.kinds_found[secret.kind] += 1
@@ -192,8 +191,10 @@ class _Tally:
                 self._remember(record, secret)
         for secret, inside in zip(secrets, covered(secrets, gold_runs), strict=True):
             length = secret.end - secret.start
-            self.named_characters += length
             self.named_kinds[secret.kind] += 1
+            for kind in (EVERY, secret.kind):
+                counts["named", kind] += length
+                counts["right", kind] += inside
             if 2 * inside >= length:
                 self.right += 1
                 self.right_kinds[secret.kind] += 1
@@ -205,6 +206,12 @@ class _Tally:
         self.named_tokens += tokens_touched(edges, runs_named)
         return found, len(gold)
 
+    def draw(self) -> None:
+        """Ends a record: its characters go into the totals and the replicates."""
+        self.characters.update(self.characters_of_record)
+        self.replicates.add(self.characters_of_record)
+        self.characters_of_record = Counter()
+
     def _remember(self, record: Record, secret: Secret) -> None:
         key = (secret.kind, record.text[secret.start : secret.end])
         if key in self.missed or len(self.missed) < MOST_MISSES:
@@ -214,8 +221,8 @@ class _Tally:
     def measure(self, misses: int, seed: int) -> Measure:
         marks = sum(self.kinds.values())
         precision, recall = ratio(self.right, self.named), ratio(self.found, marks)
-        in_characters = (ratio(self.shared_characters, n) for n in (self.named_characters, self.marked_characters))
-        character_precision, character_recall = in_characters
+        character_precision, precision_range = self._of_characters("right", "named", EVERY)
+        character_recall, recall_range = self._of_characters("found", "marked", EVERY)
         return Measure(
             records=self.per_record.total(),
             precision=precision,
@@ -235,7 +242,7 @@ class _Tally:
                 "recall": character_recall,
                 "f1": f1(character_precision, character_recall),
             },
-            character_intervals=self.replicates.intervals(),
+            character_intervals={"precision": precision_range, "recall": recall_range},
             by_named_kind={kind: self._of_named_kind(kind) for kind in sorted(self.named_kinds)},
             by_kind={kind: self._of_kind(kind) for kind in sorted(self.kinds)},
             misses=tuple(
@@ -244,51 +251,25 @@ class _Tally:
             ),
         )
 
+    def _of_characters(self, part: str, whole: str, kind: str | None) -> tuple[float | None, Interval | None]:
+        share = ratio(self.characters[part, kind], self.characters[whole, kind])
+        return share, self.replicates.interval((part, kind), (whole, kind))
+
     def _of_kind(self, kind: str) -> KindMeasure:
         found, support = self.kinds_found[kind], self.kinds[kind]
         interval = clopper_pearson(found, support)
+        share, drawn = self._of_characters("found", "marked", kind)
         assert interval is not None  # a kind is only known from a secret of it
-        return KindMeasure(found / support, interval, support, self.characters_found[kind] / self.characters[kind])
+        assert share is not None
+        return KindMeasure(found / support, interval, support, share, drawn)
 
     def _of_named_kind(self, kind: str) -> NamedKindMeasure:
         right, named = self.right_kinds[kind], self.named_kinds[kind]
         interval = clopper_pearson(right, named)
+        share, drawn = self._of_characters("right", "named", kind)
         assert interval is not None
-        return NamedKindMeasure(right / named, interval, named)
-
-
-class Replicates:
-    """Totals of (shared, marked, named) characters in resamples of whole records, for a stream of them."""
-
-    BATCH = 256
-
-    def __init__(self, seed: int) -> None:
-        self._random = np.random.default_rng((seed, 1))
-        self._totals = np.zeros((REPLICATES, 3))
-        self._waiting: list[list[int]] = []
-
-    def add(self, counts: list[int]) -> None:
-        self._waiting.append(counts)
-        if len(self._waiting) == self.BATCH:
-            self._draw()
-
-    def _draw(self) -> None:
-        if self._waiting:
-            times = self._random.poisson(1.0, (REPLICATES, len(self._waiting)))
-            self._totals += times @ np.array(self._waiting, dtype=np.float64)
-            self._waiting.clear()
-
-    def intervals(self, level: float = 0.95) -> dict[str, Interval | None]:
-        self._draw()
-        shared, marked, named = self._totals.T
-        return {"precision": _quantiles(shared, named, level), "recall": _quantiles(shared, marked, level)}
-
-
-def _quantiles(part: NDArray[np.float64], whole: NDArray[np.float64], level: float) -> Interval | None:
-    if not (whole > 0).any():
-        return None
-    low, high = np.quantile(part[whole > 0] / whole[whole > 0], [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+        assert share is not None
+        return NamedKindMeasure(right / named, interval, named, share, drawn)
 
 
 def covered(secrets: Sequence[Secret], others: Sequence[Run]) -> Iterator[int]:
@@ -314,47 +295,3 @@ def tokens_touched(edges: Sequence[Run], others: Sequence[Run]) -> int:
             touched += last - first
             counted = last
     return touched
-
-
-def ratio(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
-
-
-def f1(precision: float | None, recall: float | None) -> float | None:
-    if precision is None and recall is None:
-        return None
-    precision, recall = precision or 0.0, recall or 0.0
-    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-
-
-def clopper_pearson(hits: int, trials: int, level: float = 0.95) -> Interval | None:
-    """The exact binomial interval: covers the true share with at least this probability, whatever it is."""
-    from scipy.special import betaincinv
-
-    if not trials:
-        return None
-    tail = (1 - level) / 2
-    low = 0.0 if hits == 0 else float(betaincinv(hits, trials - hits + 1, tail))
-    high = 1.0 if hits == trials else float(betaincinv(hits + 1, trials - hits, 1 - tail))
-    return low, high
-
-
-def bootstrap(per_record: Counter[tuple[int, int]], seed: int, level: float = 0.95) -> Interval | None:
-    """Percentiles of recall over resamples of whole records.
-
-    Drawing n records with replacement and counting them is a multinomial draw over the distinct (found, marked)
-    pairs, so the cost depends on how many of those there are and not on the number of records.
-    """
-    pairs = sorted(per_record)
-    if not any(total for _, total in pairs):
-        return None
-    counts = np.array([per_record[pair] for pair in pairs])
-    found, total = np.array(pairs).T
-    random = np.random.default_rng(seed)
-    recalls: list[float] = []
-    for _ in range(REPLICATES):
-        drawn = random.multinomial(counts.sum(), counts / counts.sum())
-        if marks := int(drawn @ total):
-            recalls.append(float(drawn @ found) / marks)
-    low, high = np.quantile(recalls, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)

@@ -18,7 +18,8 @@ from typing import Any
 from discreet.accounting.intervals import clopper_pearson
 from discreet.errors import InputError, SettingError
 from discreet.policy.algebra import outside, runs
-from discreet.policy.measure import TOKEN, bootstrap, covered, tokens_touched
+from discreet.policy.intervals import bootstrap
+from discreet.policy.measure import TOKEN, covered, tokens_touched
 from discreet.policy.miss_rate import MissRate, write_miss_rate
 from discreet.screen.marking import secrets_of, texts_of
 from discreet.screen.screening import Screening, beside
