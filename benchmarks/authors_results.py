@@ -57,7 +57,8 @@ class Comparing:
 
     def nearest(self, name: str, level: float) -> dict[str, Any]:
         rows = self.runs[name]["epochs"]
-        return min(rows, key=lambda row: abs(math.log(row["test"] / level)))  # type: ignore[no-any-return]
+        found: dict[str, Any] = min(rows, key=lambda row: abs(math.log(row["test"] / level)))
+        return found
 
     def at(self, level: float) -> dict[str, dict[str, Any]]:
         """The row of each run at a level, with all that is measured there."""
@@ -92,11 +93,12 @@ class Comparing:
         }
         times = [canary.repetitions for canary in measuring.manifest.planted()]
         trained = Counter(str(record.author) for record in own["train"])
-        probes = {"last": ("train", "last"), "mean": ("train", "mean"), "test": ("test", "last")}
+        mean = AttributeOptions(state="mean")
+        probes = {"last": ("train", None), "mean": ("train", mean), "test": ("test", None)}
         return {
             "probe": {
-                what: infer_attribute(model, encoder, own[split], options=AttributeOptions(state=state)).to_json()
-                for what, (split, state) in probes.items()
+                what: infer_attribute(model, encoder, own[split], options=options).to_json()
+                for what, (split, options) in probes.items()
             },
             "tab": tab(reader_of(model), encoder, texts, TabOptions(beams=1), repetitions=times).to_json(),
             "disparity": {

@@ -2,6 +2,7 @@
 
 import json
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -59,6 +60,7 @@ def test_what_stands_in_the_states_is_found(name, encoder):
     assert found.trained_on + found.asked == AUTHORS * EACH
     assert found.chance == pytest.approx(1 / AUTHORS)
     assert found.accuracy > 0.8
+    assert found.top5 is not None
     assert found.accuracy <= found.top5 <= 1
     assert found.above_chance == pytest.approx(found.accuracy - found.chance)
     low, high = found.above_chance_interval
@@ -155,7 +157,7 @@ def test_records_without_authors_are_left_out_unless_asked_for(leaky, encoder, t
     nameless = Corpus(
         {split: [_nameless(n) for n in range(start, start + 30)] for split, start in (("train", 0), ("test", 500))}
     )
-    quick = {
+    quick: dict[str, dict[str, Any]] = {
         "membership": {"records": 10, "resamples": 10, "groups": 2, "signals": ["loss"]},
         "extraction": {"secrets": 2, "samples": 1},
         "tab": {"beams": 1, "real": 2},

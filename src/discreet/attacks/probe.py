@@ -85,7 +85,7 @@ def _fit(network: nn.Module, vectors: Tensor, labels: Tensor, fit: Tensor, stop:
     kept = {name: value.clone() for name, value in network.state_dict().items()}
     for _ in range(epochs):
         network.train()
-        for some in fit[torch.randperm(len(fit))].split(BATCH):
+        for some in torch.split(fit[torch.randperm(len(fit))], BATCH):
             optimizer.zero_grad(set_to_none=True)
             loss_of(network(vectors[some]), labels[some]).backward()
             optimizer.step()

@@ -14,13 +14,12 @@ import torch
 from torch import Tensor, nn
 
 from discreet.mechanisms.language import SCORING_TOKENS, tensors
+from discreet.mechanisms.regularized import text_states
 from discreet.models.adapters import inner
 from discreet.models.language import hidden_states
 from discreet.models.pretrained import context_of
 from discreet.text.batching import make_batch, plan_batches
 from discreet.text.tokenize import Encoded
-
-STATES = ("last", "mean")
 
 
 @torch.inference_mode()
@@ -38,16 +37,10 @@ def record_states(
         if not len(own):
             continue
         batch = tensors(make_batch(encoded, own))
-        states = hidden_states(model, batch["input_ids"])
-        lengths = batch["lengths"]
-        if state == "last":
-            vectors = states[torch.arange(len(own)), lengths - 1]
-        else:
-            real = torch.arange(states.shape[1]) < lengths[:, None]
-            vectors = (states * real[:, :, None]).sum(1) / lengths[:, None]
+        vectors = text_states(hidden_states(model, batch["input_ids"]), batch["lengths"], state)
         if found is None:
-            found = vectors.new_empty(len(encoded), vectors.shape[1], dtype=torch.float32)
-        found[batch["records"]] = vectors.float()
+            found = vectors.new_empty(len(encoded), vectors.shape[1])
+        found[batch["records"]] = vectors
         if told:
             told(len(own))
     return torch.empty(0, 0) if found is None else found
