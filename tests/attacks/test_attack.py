@@ -34,7 +34,7 @@ def test_all_attacks_whose_needs_are_met_are_made_and_written(leaky, corpus, man
         output=tmp_path / "attacks.json",
         told=lambda *told: heard.append(told),
     )
-    assert set(found.findings) == {"audit", "exposure", "extraction", "membership", "tab"}
+    assert set(found.findings) == {"attribute", "audit", "exposure", "extraction", "membership", "tab"}
     assert set(found.left_out) == {"engine"}
     assert found.refuted is None
     written = read_json(tmp_path / "attacks.json")

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from discreet.attacks.exposure import ExposureOptions, expose
 from discreet.errors import InputError, SettingError
 from discreet.models.language import new_model, score
 from discreet.policy.specs import policy
+from discreet.sanitize.canaries.insert import Canaries, Insertion
 from discreet.sanitize.canaries.manifest import Canary, Manifest
 from discreet.sanitize.canaries.template import Slot, Template
 from discreet.text.records import Record
@@ -164,3 +166,18 @@ def test_nothing_of_a_secret_is_told(leaky_model, encoder):
     manifest = Manifest(template, (Canary("c", ("7391",)),))
     found = expose(leaky_model, encoder, manifest, "gold")
     assert "7391" not in json.dumps(found.to_json()) + " ".join(found.lines())
+
+
+def test_canaries_of_authors_are_told_by_their_number_of_copies(leaky_model, encoder):
+    copies = (*range(1, 11), 20, 30, 40, 50)
+    records = [Record(str(n), f"message {n}", author=f"author {n % 3}") for n in range(60)]
+    mixed = Canaries(records, Insertion(DOOR, number=14, repetitions=copies, per_author=True))
+    written = [record for record in mixed if record.id.startswith("canary")]
+    assert Counter(record.author for record in written) == dict.fromkeys((f"author {n}" for n in range(3)), sum(copies))
+    told = expose(leaky_model, encoder, mixed.manifest(), "gold").to_json()["by_repetitions"]
+    assert list(told) == [str(times) for times in copies]
+    for part in told.values():
+        assert part["canaries"] == 3
+        low, high = part["mean_interval"]
+        assert low <= part["mean"] <= high
+        assert part["mean_fit_interval"][0] <= part["mean_fit"]

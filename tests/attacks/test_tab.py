@@ -1,5 +1,7 @@
 """The tab attack and the decoding under it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -14,6 +16,7 @@ from discreet.errors import SettingError
 from discreet.models.generate import generate
 from discreet.models.language import new_model
 from discreet.policy.specs import policy
+from discreet.sanitize.canaries.manifest import Manifest
 from discreet.text.records import Record
 from tests.attacks.conftest import note
 
@@ -121,3 +124,15 @@ def test_real_canaries_are_each_authors_most_unusual_record(encoder):
     nameless = [Record(record.id, record.text, secrets=record.secrets) for record in records]
     assert len(unusual_texts(model, encoder, GOLD, nameless, 7)) == 7
     assert unusual_texts(model, encoder, GOLD, [], 7) == []
+
+
+def test_planted_texts_are_told_by_their_number_of_copies(leaky_model, encoder, manifest, corpus):
+    often = tuple(replace(canary, repetitions=12 if n < 4 else 20) for n, canary in enumerate(manifest.canaries))
+    target = Target(leaky_model, encoder, GOLD, corpus, Manifest(manifest.template, often))
+    found = TabAttack().run(target, TabOptions(prefix=10, beams=1, real=0), silent)
+    parts = found.by_repetitions
+    assert {times: ways["greedy"].texts for times, ways in parts.items()} == {12: 4, 20: 2}
+    whole = found.rates["planted"]["greedy"]
+    assert (4 * parts[12]["greedy"].distance + 2 * parts[20]["greedy"].distance) / 6 == pytest.approx(whole.distance)
+    assert found.to_json()["by_repetitions"]["20"]["greedy"]["texts"] == 2
+    assert found.lines()[-1].startswith("planted texts by copies, greedy, word for word: x12 ")

@@ -257,3 +257,18 @@ def test_the_table_sorts_by_numbers_and_puts_what_has_none_last(html):
     orders = re.findall(r'data-title="ε at most"[^>]*data-order="([^"]*)"', html)
     assert orders[0] == ""
     assert all(float(order) > 0 for order in orders[1:])
+
+
+def test_attributes_and_exposure_by_copies_are_told(tmp_path):
+    run = make_run(tmp_path / "a", "none")
+    found = {"label": "clinic", "labels": 40, "asked": 300, "accuracy": 0.31, "chance": 0.05, "above_chance": 0.26}
+    add_attacks(run, 9.0, 0.7, attribute=found | {"above_chance_interval": [0.21, 0.32]})
+    value = read_json(run.path / "attacks.json")
+    one = {"canaries": 7, "mean": 3.25, "mean_interval": [2.0, 4.0]}
+    value["findings"]["exposure"]["by_repetitions"] = {"10": one | {"mean": 8.5}, "2": one}
+    write_json(run.path / "attacks.json", value)
+    html = page(gather([run]))
+    assert "Inferring the clinic" in html
+    assert "31.0% of 300 records right, 0.260 (95 % interval 0.210 to 0.320) above the commonest of 40 values" in html
+    assert "×2 3.25 (7), ×10 8.50 (7)" in html
+    assert "attribute above chance" in html

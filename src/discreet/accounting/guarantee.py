@@ -91,6 +91,15 @@ class CrossCheck(Value):
     epsilon: float | None
 
 
+class Measured(Value):
+    """A leakage that was measured on the trained model: others may find more, and it proves nothing."""
+
+    what: str
+    value: float
+    chance: float = Field(description="what the same measurement gives where nothing leaks")
+    records: int = Field(description="how many records it was measured on")
+
+
 class Guarantee(Value):
     """What is proved, for whom, against what, and under which assumptions."""
 
@@ -111,6 +120,7 @@ class Guarantee(Value):
     miss_rate: MissRate | None = None
     paper: PaperCount | None = None
     cross_check: CrossCheck | None = None
+    measured: tuple[Measured, ...] = Field(default=(), description="leakage that was measured; not a guarantee")
     warnings: tuple[str, ...] = ()
     basis: dict[str, Any] = Field(description="the notion and its plans in full: what all else is computed from")
 

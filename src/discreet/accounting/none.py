@@ -7,7 +7,7 @@ True
 import math
 from typing import ClassVar, Literal
 
-from discreet.accounting.guarantee import Accountant, Bound
+from discreet.accounting.guarantee import Accountant, Bound, Measured
 from discreet.accounting.notion import Assumed, Notion
 from discreet.accounting.pld import GRID
 
@@ -18,6 +18,9 @@ class NoGuarantee(Notion):
     form: Literal["none"] = "none"
     mechanism: str = "none"
     delta: float = 0.0
+    attribute: str | None = None
+    """What a privacy regularizer was told to hide: `author`, `label`, or a field of the records."""
+    measured: tuple[Measured, ...] = ()
 
     name: ClassVar[str] = "none"
 
@@ -45,5 +48,15 @@ class NoGuarantee(Notion):
     def accountant(self) -> Accountant | None:
         return None
 
+    def measurements(self) -> tuple[Measured, ...]:
+        return self.measured
+
     def warnings(self) -> tuple[str, ...]:
-        return ("There is no epsilon. Measure the leakage with `discreet attack`; a low measurement proves nothing.",)
+        hidden = (
+            f"The model was trained to keep '{self.attribute}' out of its hidden states. Whether it does is measured "
+            "and not proved, and it says nothing about text that the model has memorised.",
+        )
+        return (
+            *(hidden if self.attribute else ()),
+            "There is no epsilon. Measure the leakage with `discreet attack`; a low measurement proves nothing.",
+        )

@@ -30,6 +30,7 @@ from discreet.accounting.guarantee import (
     Bound,
     CrossCheck,
     Guarantee,
+    Measured,
     MissRate,
     PaperCount,
     Value,
@@ -138,6 +139,10 @@ class Notion(Value):
     def miss_rate(self) -> MissRate | None:
         return None
 
+    def measurements(self) -> tuple[Measured, ...]:
+        """Leakage that was measured on the trained model."""
+        return ()
+
     def warnings(self) -> tuple[str, ...]:
         return ()
 
@@ -196,6 +201,7 @@ class Notion(Value):
             miss_rate=self.miss_rate(),
             paper=self.paper(),
             cross_check=self.cross_check(),
+            measured=self.measurements(),
             warnings=(*self._delta_warnings(), *self.warnings()),
             basis=self.model_dump(mode="json") | {"form": self.form},
         )

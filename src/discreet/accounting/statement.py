@@ -50,6 +50,7 @@ def statement(guarantee: Guarantee) -> Statement:
         Section("Misses of the policy", tuple(_misses(guarantee))),
         Section("How it was computed", tuple(_computed(guarantee))),
         Section("As the paper counts (not a guarantee)", tuple(_paper(guarantee))),
+        Section("What was measured (not a guarantee)", tuple(_measured(guarantee))),
         Section("Warnings", guarantee.warnings),
     )
     return Statement(title, lead, tuple(section for section in sections if section.lines))
@@ -145,6 +146,13 @@ def _paper(guarantee: Guarantee) -> list[str]:
     if paper.low is not None or paper.high is not None:
         number = f"between {_epsilon(paper.low)} and {_epsilon(paper.high)}"
     return [f"{number}, by {paper.recipe}. We do not claim it: {paper.why_not}."]
+
+
+def _measured(guarantee: Guarantee) -> list[str]:
+    return [
+        f"{own.what}: {own.value:.3f} on {own.records:,} records, {own.chance:.3f} by chance"
+        for own in guarantee.measured
+    ]
 
 
 def _epsilon(epsilon: float | None) -> str:

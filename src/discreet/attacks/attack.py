@@ -18,7 +18,7 @@ from torch import nn
 
 from discreet.accounting.guarantee import Guarantee
 from discreet.attacks.audit import Audit
-from discreet.attacks.contract import ATTACKS, Finding, Refuting, Target, Told, options_of, silent
+from discreet.attacks.contract import ATTACKS, Finding, Particular, Refuting, Target, Told, options_of, silent
 from discreet.errors import InputError, SettingError
 from discreet.files import read_json, write_json
 from discreet.mechanisms.recipe import Recipe
@@ -110,14 +110,17 @@ def attack(
     left_out: dict[str, str] = {}
     seconds: dict[str, float] = {}
     for name in names:
-        missing = next((need for need in ATTACKS[name].needs if not target.has(need)), None)
+        one = ATTACKS[name]()
+        missing = next((WITHOUT[need] for need in one.needs if not target.has(need)), None)
+        if missing is None and isinstance(one, Particular):
+            missing = one.lacks(target, options[name])
         if missing is not None:
             if attacks:
-                raise InputError(f"{path}: the attack '{name}' {WITHOUT[missing]}.")
-            left_out[name] = WITHOUT[missing]
+                raise InputError(f"{path}: the attack '{name}' {missing}.")
+            left_out[name] = missing
             continue
         begin = time.monotonic()
-        findings[name] = ATTACKS[name]().run(target, options[name], told)
+        findings[name] = one.run(target, options[name], told)
         seconds[name] = time.monotonic() - begin
     if not findings:
         raise InputError(f"{path}: no attack can be made on a model alone; give --canaries or --data.")

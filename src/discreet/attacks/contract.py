@@ -11,8 +11,9 @@ and a few lines for the person at the terminal. Findings hold counts, ranks and 
 
 `needs` says what must be there besides the model: `canaries` (a manifest), `corpus` (its train and test splits),
 `canaries or corpus`, `plans` (a guarantee of private training). An attack whose needs are not met is left out when all
-are asked for, and refused when it is asked for by name. A finding may be `Refuting`: it can show that a guarantee, or
-the engine, is wrong.
+are asked for, and refused when it is asked for by name. An attack that must look closer to know is `Particular`: its
+`lacks(target, options)` ends the sentence "the attack ..." as the needs do. A finding may be `Refuting`: it can show
+that a guarantee, or the engine, is wrong.
 """
 
 from collections.abc import Callable
@@ -99,6 +100,14 @@ class Attack(Protocol):
     Options: ClassVar[type[AttackOptions]]
 
     def run(self, target: Target, options: Any, told: Told) -> Finding: ...
+
+
+@runtime_checkable
+class Particular(Protocol):
+    """An attack that may find its target wanting although its needs are met."""
+
+    def lacks(self, target: Target, options: Any) -> str | None:
+        """What is missing, as in `needs records with authors`; None where nothing is."""
 
 
 ATTACKS: Registry[type[Attack]] = Registry("attack", "discreet.attacks", "discreet.attacks")

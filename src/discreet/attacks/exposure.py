@@ -91,11 +91,14 @@ class Exposures:
     def summary(self) -> dict[str, Any]:
         own = [canary.exposure for canary in self.canaries]
         whole = [canary.exposure_sentence for canary in self.canaries]
+        fitted = [canary.by_fit for canary in self.canaries]
         return {
             "canaries": len(own),
             "mean": self.mean,
             "mean_interval": mean_interval(own, self.seed),
             "maximum": self.maximum,
+            "mean_fit": float(np.mean(fitted)),
+            "mean_fit_interval": mean_interval(fitted, self.seed),
             "mean_sentence": float(np.mean(whole)),
             "mean_sentence_interval": mean_interval(whole, self.seed),
             "maximum_sentence": max(whole),

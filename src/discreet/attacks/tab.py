@@ -2,6 +2,7 @@
 
     found = tab(reader, encoder, {"planted": canaries, "real": unusual_records}, TabOptions(prefix=1))
     found.rates["planted"]["greedy"].exact         # share of the texts that came out word for word
+    found.by_repetitions[10]["greedy"].exact       # of those planted ten times
 
 The attacker types the first `prefix` tokens (the first token in the regularizers' paper) and takes the likeliest
 continuation, by greedy decoding or beam search. *Planted* texts are the canaries of a manifest; *real* ones are each
@@ -10,10 +11,11 @@ model where there is one: what is odd must have been learned by heart if it come
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 from torch import nn
 
@@ -27,6 +29,7 @@ from discreet.policy.contract import Policy
 from discreet.text.records import Record
 from discreet.text.tokenize import Encoder, Tokens
 
+Floats = NDArray[np.float64]
 AT_ONCE = 64
 
 
@@ -48,18 +51,31 @@ class Tab:
 
     prefix: int
     rates: dict[str, dict[str, Completed]]
+    by_repetitions: dict[int, dict[str, Completed]] = field(default_factory=dict)
+    """The planted texts apart by how often each was planted."""
 
     def to_json(self) -> dict[str, Any]:
-        rates = {kind: {way: one._asdict() for way, one in ways.items()} for kind, ways in self.rates.items()}
-        return {"prefix": self.prefix, "rates": rates}
+        return {
+            "prefix": self.prefix,
+            "rates": {kind: _json_of(ways) for kind, ways in self.rates.items()},
+            "by_repetitions": {str(times): _json_of(ways) for times, ways in self.by_repetitions.items()},
+        }
 
     def lines(self) -> list[str]:
-        return [
+        found = [
             f"{one.texts} {kind} texts from {self.prefix} tokens, {way}: {one.exact:.3f} word for word, "
             f"{one.near:.3f} nearly, mean edit distance {one.distance:.2f}"
             for kind, ways in self.rates.items()
             for way, one in ways.items()
         ]
+        if len(self.by_repetitions) > 1:
+            shares = (f"x{times} {ways['greedy'].exact:.3f}" for times, ways in self.by_repetitions.items())
+            found.append(f"planted texts by copies, greedy, word for word: {', '.join(shares)}")
+        return found
+
+
+def _json_of(ways: Mapping[str, Completed]) -> dict[str, Any]:
+    return {way: one._asdict() for way, one in ways.items()}
 
 
 class TabOptions(AttackOptions):
@@ -82,31 +98,42 @@ def tab(
     texts: Mapping[str, Sequence[Tokens]],
     options: TabOptions | None = None,
     told: Callable[[int], None] | None = None,
+    *,
+    repetitions: Sequence[int] = (),
 ) -> Tab:
-    """Completes texts, each given as its tokens, and counts those that come out."""
+    """Completes texts, each given as its tokens, and counts those that come out.
+
+    `repetitions` says how often each of the planted texts was planted.
+    """
     options = options or TabOptions()
     ways = {"greedy": 1} | ({f"beam {options.beams}": options.beams} if options.beams > 1 else {})
     rates: dict[str, dict[str, Completed]] = {}
+    by_repetitions: dict[int, dict[str, Completed]] = {}
     for kind, some in texts.items():
         own = [tokens.ids[: options.longest + 1].tolist() for tokens in some]
         own = [ids[:-1] if ids[-1] == encoder.special.end else ids for ids in own]
-        long_enough = [ids for ids in own if len(ids) > 1 + options.prefix]
-        if long_enough:
-            rates[kind] = {
-                way: _completed(reader, encoder, long_enough, options.prefix, beams, told)
-                for way, beams in ways.items()
-            }
-    return Tab(options.prefix, rates)
+        long_enough = [number for number, ids in enumerate(own) if len(ids) > 1 + options.prefix]
+        if not long_enough:
+            continue
+        tried = [own[number] for number in long_enough]
+        found = {way: _distances(reader, encoder, tried, options.prefix, beams, told) for way, beams in ways.items()}
+        rates[kind] = {way: _completed(distances) for way, distances in found.items()}
+        if kind == "planted" and repetitions:
+            times = np.array([repetitions[number] for number in long_enough])
+            for one in np.unique(times):
+                by_repetitions[int(one)] = {way: _completed(part[times == one]) for way, part in found.items()}
+    return Tab(options.prefix, rates, by_repetitions)
 
 
-def _completed(
+def _distances(
     reader: AnyReader,
     encoder: Encoder,
     texts: Sequence[Sequence[int]],
     prefix: int,
     beams: int,
     told: Callable[[int], None] | None,
-) -> Completed:
+) -> Floats:
+    """How far what comes out is from each text, as a share of its letters."""
     distances = np.empty(len(texts))
     for numbers, whole in by_length(texts, max(1, AT_ONCE // beams)):
         start = 1 + prefix
@@ -117,11 +144,15 @@ def _completed(
             distances[number] = edit_distance(got, text) / max(1, len(text))
         if told:
             told(len(numbers))
+    return distances
+
+
+def _completed(distances: Floats) -> Completed:
     exact = int((distances == 0).sum())
     return Completed(
-        len(texts),
-        exact / len(texts),
-        clopper_pearson(exact, len(texts)),
+        len(distances),
+        exact / len(distances),
+        clopper_pearson(exact, len(distances)),
         float((distances <= 0.1).mean()),
         float(distances.mean()),
     )
@@ -189,4 +220,5 @@ class TabAttack:
             done += some
             told("texts completed", done, None)
 
-        return tab(target.reader, target.encoder, texts, options, heard)
+        times = [canary.repetitions for canary in target.manifest.planted()] if target.manifest else []
+        return tab(target.reader, target.encoder, texts, options, heard, repetitions=times)

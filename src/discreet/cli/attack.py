@@ -38,7 +38,7 @@ def attack(
     ] = False,
     json_output: Json = False,
 ) -> None:
-    """Attack a model: exposure of canaries, membership, tab, extraction, and lower bounds on epsilon."""
+    """Attack a model: exposure of canaries, membership, tab, extraction, attributes, and lower bounds on epsilon."""
     from discreet.errors import RefusedError, SettingError
 
     settings = _settings(changes or [])

@@ -52,10 +52,10 @@ def _numbered(optimizers: Sequence[torch.optim.Optimizer]) -> Iterator[tuple[tor
 
 
 def save_checkpoint(
-    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Mapping[str, Any]
+    folder: Path, progress: Mapping[str, Any], model: nn.Module, *optimizers: torch.optim.Optimizer
 ) -> None:
-    """Writes model, optimizer and how far training has come."""
-    write_snapshot(folder, snapshot(model, optimizer), progress)
+    """Writes how far training has come, the model and its optimizers."""
+    write_snapshot(folder, snapshot(model, *optimizers), progress)
 
 
 def write_snapshot(folder: Path, taken: Snapshot, progress: Mapping[str, Any]) -> None:

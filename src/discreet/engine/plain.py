@@ -70,6 +70,13 @@ class Observer(Protocol):
     def epoch(self, epoch: EpochEnd) -> None: ...
 
 
+class Beside(NamedTuple):
+    """A second model that the loss trains with optimizers of its own: checkpoints hold it together with the first."""
+
+    module: nn.Module
+    optimizers: tuple[torch.optim.Optimizer, ...] = ()
+
+
 @dataclass
 class Progress:
     """How far a training has come: all that a checkpoint needs besides weights and optimizer."""
@@ -112,13 +119,18 @@ def fit(
     folder: Path,
     validate: Callable[[nn.Module], float] | None,
     observer: Observer,
+    beside: Beside | None = None,
+    keep_best: bool = True,
 ) -> Progress:
     """Trains to the end, or goes on from the checkpoint in `folder`; leaves the best weights in the model.
 
-    With a validation function the best epoch's weights are kept; without one, the last.
+    With a validation function the best epoch's weights are kept; without one, or without `keep_best`, the last.
     """
     optimizer = make_optimizer(model, settings)
-    stored = checkpoint.load_checkpoint(folder, model, optimizer)
+    held, optimizers = model, [optimizer]
+    if beside is not None:
+        held, optimizers = nn.ModuleList([model, beside.module]), [optimizer, *beside.optimizers]
+    stored = checkpoint.load_checkpoint(folder, held, *optimizers)
     progress = Progress(**stored) if stored else Progress()
     steps = sum(len(source.plan(epoch)) for epoch in range(settings.epochs))
     precision = resolve(settings.precision)
@@ -145,13 +157,14 @@ def fit(
             if now - saved >= settings.checkpoint_seconds and progress.within < len(items):
                 progress.seconds += now - began
                 began = saved = now
-                checkpoint.save_checkpoint(folder, model, optimizer, asdict(progress))
+                checkpoint.save_checkpoint(folder, asdict(progress), held, *optimizers)
         progress.seconds += time.monotonic() - began
-        _end_epoch(model, settings, progress, validate, folder, observer, rate=optimizer.param_groups[0]["lr"])
-        checkpoint.save_checkpoint(folder, model, optimizer, asdict(progress))
+        best = folder / "best.safetensors" if keep_best else None
+        _end_epoch(model, settings, progress, validate, best, observer, rate=optimizer.param_groups[0]["lr"])
+        checkpoint.save_checkpoint(folder, asdict(progress), held, *optimizers)
         saved = time.monotonic()
 
-    if validate is not None and (folder / "best.safetensors").is_file():
+    if keep_best and validate is not None and (folder / "best.safetensors").is_file():
         checkpoint.load_weights(folder / "best.safetensors", model)
     model.eval()
     return progress
@@ -181,11 +194,11 @@ def _end_epoch(
     settings: TrainingSettings,
     progress: Progress,
     validate: Callable[[nn.Module], float] | None,
-    folder: Path,
+    best: Path | None,
     observer: Observer,
     rate: float,
 ) -> None:
-    """Validates, keeps the best weights, decides on the rate and on stopping."""
+    """Validates, keeps the best weights in `best`, decides on the rate and on stopping."""
     valid = None
     is_best = validate is None
     if validate is not None:
@@ -195,7 +208,8 @@ def _end_epoch(
         if is_best:
             progress.best, progress.since_best = valid, 0
             # Before the checkpoint that knows of it: a crash in between repeats the epoch and writes the same weights.
-            checkpoint.save_weights(folder / "best.safetensors", model)
+            if best is not None:
+                checkpoint.save_weights(best, model)
         else:
             progress.since_best += 1
             if settings.schedule == "plateau":

@@ -89,6 +89,17 @@ class Run:
         with whole_text(path) as out:
             out.writelines(line + "\n" for line in [*kept, json.dumps(point)])
 
+    def remember(self, **facts: Any) -> None:
+        """Writes facts into the manifest, or refuses to go on where an earlier start has written others."""
+        manifest = self.manifest
+        for key, value in facts.items():
+            if manifest.get(key, value) != value:
+                raise RunError(
+                    f"{self.path}: this run was begun with another {key.replace('_', ' ')}; "
+                    "choose another place or pass --overwrite."
+                )
+        write_json(self.path / "manifest.json", manifest | facts)
+
     def finish(self, **facts: Any) -> None:
         """Marks the run as complete and removes what only a resume would need."""
         write_json(self.path / "manifest.json", self.manifest | facts | {"finished": True})

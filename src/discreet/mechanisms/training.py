@@ -1,6 +1,6 @@
 """A training under way: corpus, policy, tokenizer and model in one place, with the steps mechanisms are made of."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -84,7 +84,24 @@ class Training:
         With `public_only` the best epoch is the one that predicts public targets best: a model that is shown no secrets
         gets worse at them for as long as it trains.
         """
-        self._fit(examples, self.validation(public_only=public_only), self.run.checkpoint_folder, "train")
+        self._fit(self._source(examples), self.validation(public_only=public_only), self.run.checkpoint_folder, "train")
+
+    def fit_otherwise(
+        self,
+        source: plain.Source,
+        loss: plain.Loss,
+        beside: plain.Beside,
+        measured: Callable[[], Mapping[str, float]],
+        *,
+        public_only: bool = False,
+        keep_best: bool = True,
+    ) -> None:
+        """Plain training with batches and a loss of the mechanism's own, and what the loss keeps and trains `beside`.
+
+        `measured` gives further figures of an epoch, when it is over.
+        """
+        validate, folder = self.validation(public_only=public_only), self.run.checkpoint_folder
+        self._fit(source, validate, folder, "train", loss, measured, beside=beside, keep_best=keep_best)
 
     def fit_public(self, examples: Any, *, choose: bool) -> None:
         """Plain training on redacted text as the first phase of a private mechanism.
@@ -93,7 +110,7 @@ class Training:
         epoch's weights are taken.
         """
         validate = self.validation(public_only=True) if choose else None
-        self._fit(examples, validate, self.run.checkpoint_folder / "public", "public")
+        self._fit(self._source(examples), validate, self.run.checkpoint_folder / "public", "public")
 
     def unit_count(self, examples: Any, unit: str) -> int:
         """How many records or authors the examples are of."""
@@ -104,18 +121,30 @@ class Training:
         if self.recipe.training.keep_epochs:
             keep_epoch(self.run.path, self.model, phase, step)
 
-    def _fit(self, examples: Any, validate: Callable[[nn.Module], float] | None, folder: Path, phase: str) -> None:
+    def _source(self, examples: Any) -> plain.Source:
+        return self.task.source(examples, self.recipe.training, self.recipe.seed)
+
+    def _fit(
+        self,
+        source: plain.Source,
+        validate: Callable[[nn.Module], float] | None,
+        folder: Path,
+        phase: str,
+        loss: plain.Loss | None = None,
+        measured: Callable[[], Mapping[str, float]] = dict,
+        **more: Any,
+    ) -> None:
         keep_buffers()
-        settings = self.recipe.training
         plain.fit(
             self.model,
-            self.task.source(examples, settings, self.recipe.seed),
-            self.task.loss,
-            settings,
+            source,
+            loss or self.task.loss,
+            self.recipe.training,
             seed=self.recipe.seed,
             folder=folder,
             validate=validate,
-            observer=RunObserver(self, phase),
+            observer=RunObserver(self, phase, measured),
+            **more,
         )
 
     def validation(self, *, public_only: bool) -> Callable[[nn.Module], float] | None:
@@ -148,6 +177,8 @@ class RunObserver:
 
     training: Training
     phase: str
+    measured: Callable[[], Mapping[str, float]] = dict
+    """Further figures of the epoch that is over."""
     since: list[plain.Step] = field(default_factory=list)
     """Steps that are not on the curve yet."""
 
@@ -162,7 +193,11 @@ class RunObserver:
             self.since.clear()
 
     def epoch(self, end: plain.EpochEnd) -> None:
-        self.training.run.add_metrics(end._asdict() | {"tokens_per_second": end.targets / max(end.seconds, 1e-9)})
+        measured = dict(self.measured())
+        self.training.run.add_metrics(
+            end._asdict() | {"tokens_per_second": end.targets / max(end.seconds, 1e-9)} | measured
+        )
         valid = "" if end.valid_loss is None else f", validation {end.valid_loss:.4f}"
-        self.training.bar.say(f"epoch {end.epoch + 1}: loss {end.train_loss:.4f}{valid} ({end.seconds:.0f} s)")
+        more = "".join(f", {name.replace('_', ' ')} {value:.4f}" for name, value in measured.items())
+        self.training.bar.say(f"epoch {end.epoch + 1}: loss {end.train_loss:.4f}{valid}{more} ({end.seconds:.0f} s)")
         self.training.end_epoch(self.phase, end.step)

@@ -26,6 +26,7 @@ class Exposure:
     maximum: float
     most: float
     """What a canary that the model ranks first would have."""
+    by_repetitions: "tuple[Repeated, ...]" = ()
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,29 @@ class Reconstructed:
 
 
 @dataclass(frozen=True)
+class Attribute:
+    """How well a fresh probe names an attribute of records from the model's states."""
+
+    label: str
+    labels: int
+    asked: int
+    accuracy: float
+    chance: float
+    above_chance: float
+    interval: Interval
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """The exposure of the canaries that were planted so often."""
+
+    times: int
+    canaries: int
+    mean: float
+    interval: Interval
+
+
+@dataclass(frozen=True)
 class Findings:
     """All attacks on one run."""
 
@@ -81,6 +105,7 @@ class Findings:
     bounds: tuple[Bound, ...] = ()
     extraction: tuple[Reconstructed, ...] = ()
     tab: tuple[Reconstructed, ...] = ()
+    attribute: Attribute | None = None
     engine_ok: bool | None = None
     refuted: tuple[str, ...] = ()
     """Sentences by which attacks refute the guarantee or the engine."""
@@ -118,6 +143,7 @@ def findings_of(value: Mapping[str, Any]) -> Findings:
         bounds=bounds,
         extraction=_extraction(found["extraction"]) if "extraction" in found else (),
         tab=_tab(found["tab"]) if "tab" in found else (),
+        attribute=_attribute(found["attribute"]) if "attribute" in found else None,
         engine_ok=bool(found["engine"]["ok"]) if "engine" in found else None,
         refuted=_refutations(value, found, bounds),
     )
@@ -135,12 +161,30 @@ def _refutations(value: Mapping[str, Any], found: Mapping[str, Any], bounds: tup
 
 
 def _exposure(one: Mapping[str, Any]) -> Exposure:
+    parts = one.get("by_repetitions", {})
     return Exposure(
         int(one["canaries"]),
         float(one["mean"]),
         _interval(one["mean_interval"]),
         float(one["maximum"]),
         float(one["most"]),
+        tuple(_repeated(times, parts[str(times)]) for times in sorted(map(int, parts))),
+    )
+
+
+def _repeated(times: int, one: Mapping[str, Any]) -> Repeated:
+    return Repeated(times, int(one["canaries"]), float(one["mean"]), _interval(one["mean_interval"]))
+
+
+def _attribute(one: Mapping[str, Any]) -> Attribute:
+    return Attribute(
+        str(one["label"]),
+        int(one["labels"]),
+        int(one["asked"]),
+        float(one["accuracy"]),
+        float(one["chance"]),
+        float(one["above_chance"]),
+        _interval(one["above_chance_interval"]),
     )
 
 

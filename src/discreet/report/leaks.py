@@ -1,7 +1,7 @@
 """What attacks found on a run, as lines a person understands: a figure, and what it would be without a leak."""
 
 from discreet.report.facts import RunFacts
-from discreet.report.findings import Findings, Membership
+from discreet.report.findings import Findings, Membership, Repeated
 from discreet.report.words import Fact
 
 
@@ -10,7 +10,14 @@ def attacked(facts: RunFacts) -> list[Fact]:
     found = facts.findings
     if found is None:
         return []
-    return [*_exposure(found), *_memberships(found), *_extraction(found), *_tab(found), *_engine(found)]
+    return [
+        *_exposure(found),
+        *_memberships(found),
+        *_extraction(found),
+        *_tab(found),
+        *_attribute(found),
+        *_engine(found),
+    ]
 
 
 def _exposure(found: Findings) -> list[Fact]:
@@ -23,8 +30,16 @@ def _exposure(found: Findings) -> list[Fact]:
             "Exposure",
             f"mean {one.mean:.2f} bits{between}, highest {one.maximum:.2f}, over {one.canaries:,} planted canaries; "
             f"1.44 would be no leak, {one.most:.2f} the model’s first guess",
-        )
+        ),
+        *_by_repetitions(one.by_repetitions),
     ]
+
+
+def _by_repetitions(parts: tuple[Repeated, ...]) -> list[Fact]:
+    if len(parts) < 2:
+        return []
+    said = ", ".join(f"×{one.times} {one.mean:.2f} ({one.canaries:,})" for one in parts)
+    return [Fact("Exposure by copies", f"mean bits (canaries): {said}")]
 
 
 def _memberships(found: Findings) -> list[Fact]:
@@ -55,6 +70,20 @@ def _tab(found: Findings) -> list[Fact]:
     return [
         Fact(f"Tab, {one.what}", f"{one.came_out:.1%} of {one.tried:,} were completed word for word")
         for one in found.tab
+    ]
+
+
+def _attribute(found: Findings) -> list[Fact]:
+    one = found.attribute
+    if one is None:
+        return []
+    between = f" (95 % interval {one.interval[0]:.3f} to {one.interval[1]:.3f})" if one.interval else ""
+    return [
+        Fact(
+            f"Inferring the {one.label}",
+            f"a fresh probe on the model’s states names {one.accuracy:.1%} of {one.asked:,} records right, "
+            f"{one.above_chance:.3f}{between} above the commonest of {one.labels:,} values; 0 would be no leak",
+        )
     ]
 
 

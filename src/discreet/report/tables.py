@@ -120,6 +120,11 @@ def _membership(facts: RunFacts) -> Cell:
     return MISSING if found is None else Cell(f"{found.auc:.3f}", found.auc)
 
 
+def _attribute(facts: RunFacts) -> Cell:
+    found = facts.findings.attribute if facts.findings else None
+    return MISSING if found is None else Cell(f"{found.above_chance:.3f}", found.above_chance)
+
+
 MECHANISM = Column("mechanism", lambda facts: Cell(facts.mechanism, is_number=False), always=True)
 COLUMNS = (
     MECHANISM,
@@ -129,6 +134,7 @@ COLUMNS = (
     Column("audit: ε at least", _lower_bound),
     Column("exposure (bits)", _exposure),
     Column("membership AUC", _membership),
+    Column("attribute above chance", _attribute),
     Column("perplexity", _score("perplexity", ",.2f")),
     Column("public", _score("perplexity_public", ",.2f")),
     Column("secret", _score("perplexity_secret", ",.1f")),

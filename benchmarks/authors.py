@@ -1,0 +1,208 @@
+"""Author privacy on real chat: what regularizers and author-level dp-sgd cost, and what they hide (ubuntu-irc).
+
+    python -m benchmarks.authors                             # 100 authors: trains and measures; goes on after a kill
+    python -m benchmarks.authors --authors 700 --share .3    # more authors, fewer messages of each
+    python -m benchmarks.authors --only none adversarial@3   # some of the runs; @3 is the regularizer's weight
+    python -m benchmarks.authors_results                     # table and plots of what has been run
+
+The people with the most messages in the channel (its bots are left out), with every second of their messages: the share
+keeps the distance between those who write much and those who write little, and a training in minutes on one core. Each
+has two canaries of five random words, with 1 to 10, 20, 30, 40 and 50 copies in turn. Vocabulary and words of canaries
+come from everybody else's messages, which are taken for public. The weights of every epoch are kept and measured, so
+that mechanisms can be compared where they predict equally well. `runs/authors-100/NAME.json` has what was found.
+"""
+
+import argparse
+import hashlib
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from torch import nn
+
+from discreet.attacks.exposure import ExposureOptions, expose
+from discreet.engine.checkpoint import load_weights, save_weights
+from discreet.evaluate.perplexity import evaluate_model
+from discreet.files import read_json, write_json
+from discreet.mechanisms.recipe import make_recipe
+from discreet.mechanisms.run import Run, open_run
+from discreet.mechanisms.train import read_corpus, train_recipe
+from discreet.mechanisms.training import Training
+from discreet.models.language import load_model
+from discreet.policy.specs import policy
+from discreet.sanitize.canaries.insert import Canaries, Insertion
+from discreet.sanitize.canaries.manifest import Manifest
+from discreet.sanitize.canaries.template import read_template
+from discreet.text.corpora.contract import named
+from discreet.text.records import Record
+from discreet.text.tokenize import Encoder
+from discreet.text.vocabulary import load_tokenizer, train_bpe
+from discreet.text.writing import write
+
+DATA = Path("../shared/data/ubuntu-irc")
+BOT = re.compile(r"l?ubot|floodbot|ubuntulog", re.IGNORECASE)
+COPIES = (*range(1, 11), 20, 30, 40, 50)
+CANARIES = 2
+"""For each author."""
+WORDS = 2000
+VOCABULARY = 3000
+MODEL = {"name": "lstm", "layers": 2, "embedding": 128, "hidden": 128, "tied": True, "dropout": 0.1}
+RUNS = ["none", "dp-sgd", "adversarial@1", "triplet@1"]
+NOISE = 0.02
+"""Of dp-sgd: a hundred authors cannot hide in each other and still be learned from; see the results."""
+
+
+def place_of(authors: int) -> Path:
+    return Path(f"runs/authors-{authors}")
+
+
+def prepare(place: Path, authors: int, share: float) -> None:
+    """Writes the records with canaries, their manifest and the vocabulary."""
+    if (place / "canaries.json").is_file():
+        return
+    messages = [record for record in named("ubuntu-irc", DATA).all() if not BOT.match(str(record.author))]
+    counts = Counter(record.author for record in messages)
+    chosen = {name for name, _ in sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))[:authors]}
+    public = [record for record in messages if record.author not in chosen]
+    place.mkdir(parents=True, exist_ok=True)
+    nothing = policy("nothing")
+    train_bpe(public, nothing, VOCABULARY).save_pretrained(place / "tokenizer")
+    common = Counter(word for record in public for word in re.findall(r"\b[a-z]{3,9}\b", record.text))
+    template = read_template("{words:5}", [word for word, _ in common.most_common(WORDS)])
+    own = [_placed(record) for record in messages if record.author in chosen and _drawn(record.id, "taken") < share]
+    mixed = Canaries(own, Insertion(template, CANARIES, COPIES, per_author=True))
+    write(place / "records.jsonl", mixed)
+    mixed.manifest().write(place / "canaries.json")
+
+
+def _drawn(identity: str, what: str) -> float:
+    """A number from 0 to 1 that follows from the id alone."""
+    return int.from_bytes(hashlib.sha256(f"{what}\0{identity}".encode()).digest()[:8], "big") / 2**64
+
+
+def _placed(record: Record) -> Record:
+    """The record in its split: 80 % train, 5 % valid, 15 % test."""
+    at = _drawn(record.id, "split")
+    split = "train" if at < 0.8 else "valid" if at < 0.85 else "test"
+    return replace(record, split=split, fields={}, place="")
+
+
+def recipe_of(place: Path, name: str, epochs: int) -> Any:
+    mechanism, _, weight = name.partition("@")
+    settings: dict[str, Any] = {"name": mechanism}
+    training: dict[str, Any] = {"epochs": epochs, "batch_size": 32, "max_tokens": 64, "learning_rate": 3e-3}
+    training |= {"schedule": "linear", "one_author": True}
+    if mechanism == "dp-sgd":
+        settings |= {"unit": "author", "noise": NOISE, "batch": 2, "clip": 1.0, "normalise": True}
+        settings |= {"validation": "public", "randomness": "fast"}
+    elif weight:
+        settings |= {"weight": float(weight)}
+    values = {
+        "data": str(place / "records.jsonl"),
+        "mechanism": settings,
+        "model": MODEL,
+        "tokenizer": str(place / "tokenizer"),
+        "training": training,
+    }
+    return make_recipe(values, where=name)
+
+
+@contextmanager
+def weights_of_epochs(folder: Path) -> Iterator[None]:
+    """Keeps the weights of every epoch: the moment at which a training shows its model is when it validates it."""
+    own = Training.validation
+
+    def validation(training: Training, *, public_only: bool) -> Callable[[nn.Module], float] | None:
+        validate = own(training, public_only=public_only)
+
+        def kept(model: nn.Module) -> float:
+            assert validate is not None
+            folder.mkdir(parents=True, exist_ok=True)
+            save_weights(folder / f"{len(training.run.metrics) + 1:03d}.safetensors", model)
+            return validate(model)
+
+        return kept
+
+    with patch.object(Training, "validation", validation):
+        yield
+
+
+def trained(place: Path, name: str, epochs: int) -> Run:
+    run = Run(place / name)
+    if not ((run.path / "manifest.json").is_file() and run.finished):
+        with weights_of_epochs(place / f"{name}-epochs"):
+            train_recipe(recipe_of(place, name, epochs), run.path, progress=False)
+    return open_run(run.path)
+
+
+class Measuring:
+    """What all measurements of the models of one run share."""
+
+    def __init__(self, place: Path, run: Run) -> None:
+        self.place, self.run = place, run
+        self.model = load_model(run.model_folder).eval()
+        self.encoder = Encoder(load_tokenizer(str(run.model_folder)))
+        self.corpus = read_corpus(run.recipe.data)
+        self.manifest = Manifest.read(place / "canaries.json")
+        nothing = policy("nothing").secrets_of_all
+        self.encoded = {
+            split: self.encoder.encode_all(nothing(self.corpus.records(split))) for split in ("valid", "test")
+        }
+
+    def at(self, epoch: int) -> nn.Module:
+        load_weights(self.place / f"{self.run.path.name}-epochs" / f"{epoch:03d}.safetensors", self.model)
+        return self.model
+
+    def row(self, epoch: int) -> dict[str, Any]:
+        """Perplexity and exposure of one epoch: what is cheap."""
+        model = self.at(epoch)
+        exposures = expose(model, self.encoder, self.manifest, options=ExposureOptions(samples=2000))
+        found = {split: evaluate_model(model, encoded).perplexity for split, encoded in self.encoded.items()}
+        told = {"by_repetitions": exposures.to_json()["by_repetitions"], "mean": exposures.mean}
+        told["each"] = [(own.repetitions, own.exposure, own.by_fit) for own in exposures.canaries]  # names nobody
+        return {"epoch": epoch, "valid": found["valid"], "test": found["test"], "exposure": told}
+
+
+def measured(place: Path, run: Run) -> dict[str, Any]:
+    """The figures of every epoch, those that are there already read."""
+    path = place / f"{run.path.name}.json"
+    found: dict[str, Any] = read_json(path) if path.is_file() else {"name": run.path.name, "epochs": []}
+    guarantee = run.guarantee
+    found |= {"epsilon": guarantee.epsilon, "delta": guarantee.delta, "parameters": run.manifest["parameters"]}
+    measuring = Measuring(place, run)
+    for epoch in range(len(found["epochs"]) + 1, len(run.metrics) + 1):
+        found["epochs"].append(measuring.row(epoch))
+        write_json(path, found)
+        row = found["epochs"][-1]
+        _say(f"{run.path.name}: epoch {epoch}, test {row['test']:.1f}, exposure {row['exposure']['mean']:.2f}")
+    return found
+
+
+def _say(what: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {time.process_time():.0f} s of processor: {what}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--authors", type=int, default=100)
+    parser.add_argument("--share", type=float, default=0.5, help="share of each author's messages")
+    parser.add_argument("--epochs", type=int, default=10)
+    parser.add_argument("--only", nargs="*", default=RUNS, help="mechanisms, regularizers with @WEIGHT")
+    options = parser.parse_args()
+    place = place_of(options.authors)
+    prepare(place, options.authors, options.share)
+    _say("prepared")
+    for name in options.only:
+        run = trained(place, name, options.epochs)
+        _say(f"{name}: trained, {sum(row['seconds'] for row in run.metrics):.0f} s")
+        measured(place, run)
+
+
+if __name__ == "__main__":
+    main()

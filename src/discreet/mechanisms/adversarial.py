@@ -1,0 +1,119 @@
+"""Adversarial training (Mireshghallah et al. 2021, section 2.1): states that do not tell a discriminator the author.
+
+Each step, on one batch and one forward pass of the language model:
+
+1. The discriminator learns to name the author from the state h of each text: it goes down -log Pr(y|h).
+2. The language model learns to predict, and to leave the discriminator with a guess: it goes down
+   L_language + weight * -(1/M) sum_c log Pr(c|h), whose least value is reached where Pr(.|h) is uniform.
+
+What we do otherwise: the paper's batches are of one author each, and a discriminator that learns from them as they
+come learns to name the author of the moment. Ours learns from the last few thousand states in random order. The
+privacy loss is written without its constant, log M.
+"""
+
+from typing import Annotated
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field
+from torch import Tensor, nn
+
+from discreet.accounting.guarantee import Guarantee
+from discreet.engine.plain import Batch, Beside
+from discreet.mechanisms.contract import MECHANISMS
+from discreet.mechanisms.leakage import no_guarantee
+from discreet.mechanisms.regularized import (
+    AttributedBatches,
+    RegularizerOptions,
+    Tally,
+    hiding,
+    joined,
+    losses_and_states,
+)
+from discreet.mechanisms.training import Training
+from discreet.models.discriminator import Discriminator, Memory, frozen
+from discreet.models.language import output_layer
+
+Count = Annotated[int, Field(ge=1)]
+
+
+class DiscriminatorOptions(BaseModel):
+    """Size and training of the discriminator."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    hidden: Count = 256
+    """Units of a hidden layer; the paper has 1,000."""
+    layers: Annotated[int, Field(ge=0)] = 1
+    """Hidden layers; none makes it linear."""
+    learning_rate: Annotated[float, Field(gt=0)] = 1e-3
+    sample: Annotated[int, Field(ge=16)] = 512
+    """With more authors than this, so many are drawn in each step to stand for all."""
+    memory: Annotated[int, Field(ge=0)] = 4096
+    """It learns from the last so many states; 0: from the batch at hand alone, as in the paper."""
+    batch: Count = 128
+    """States it learns from in an update."""
+    updates: Count = 1
+    """Updates of it for each of the language model."""
+
+
+class AdversarialOptions(RegularizerOptions):
+    discriminator: DiscriminatorOptions = DiscriminatorOptions()
+
+
+@MECHANISMS.register("adversarial")
+class Adversarial:
+    """Learns against a discriminator that tries to name the author."""
+
+    needs_policy = False
+    Options = AdversarialOptions
+
+    def train(self, training: Training, options: AdversarialOptions) -> Guarantee:
+        training, examples = hiding(training, options)
+        width = output_layer(training.model).weight.shape[1]
+        opponent = Opponent(width, len(examples.author_names), options, training.recipe.seed)
+        training.fit_otherwise(
+            AttributedBatches(training, examples, options),
+            opponent.loss,
+            opponent.beside,
+            opponent.tally.take,
+            public_only=options.redact,
+            keep_best=options.keep == "best",
+        )
+        return no_guarantee(training, examples, options, opponent.discriminator.first_choice)
+
+
+class Opponent:
+    """The discriminator with all that it learns by, and the loss that a language model has against it."""
+
+    def __init__(self, width: int, authors: int, options: AdversarialOptions, seed: int) -> None:
+        own = options.discriminator
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.discriminator = Discriminator(width, authors, hidden=own.hidden, layers=own.layers, sample=own.sample)
+        self.memory = Memory(width, own.memory) if own.memory else None
+        self.tally = Tally("privacy_loss", "discriminator_loss")
+        self.optimizers = self.discriminator.optimizers(own.learning_rate)
+        self.options = options
+        kept = [self.discriminator, self.tally, *([self.memory] if self.memory else [])]
+        self.beside = Beside(nn.ModuleList(kept), self.optimizers)
+
+    def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
+        losses, states = losses_and_states(model, batch, self.options.state)
+        told = self.learn(states.detach(), batch["labels"])
+        with frozen(self.discriminator):
+            privacy = self.discriminator.unevenness(states, batch["labels"])
+        self.tally.add(privacy, told)
+        return joined(losses, privacy, batch)
+
+    def learn(self, states: Tensor, labels: Tensor) -> Tensor:
+        """The discriminator's updates; returns its loss before the last of them."""
+        if self.memory is not None:
+            self.memory.add(states, labels)
+        for _ in range(self.options.discriminator.updates):
+            if self.memory is not None:
+                states, labels = self.memory.draw(self.options.discriminator.batch)
+            loss = self.discriminator.cross_entropy(states, labels)
+            self.discriminator.zero_grad(set_to_none=True)
+            torch.autograd.backward(loss)
+            for optimizer in self.optimizers:
+                optimizer.step()
+        return loss

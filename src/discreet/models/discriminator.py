@@ -1,0 +1,137 @@
+"""A discriminator: tells from a language model's hidden state which author wrote the text, among any number of them.
+
+    discriminator = Discriminator(width=200, classes=10_000, hidden=256, layers=1, sample=512)
+    discriminator.cross_entropy(states, labels)     # -log Pr(y|h): what it learns by
+    discriminator.unevenness(states, labels)        # -(1/M) sum_c log Pr(c|h) - log M: what hides y
+
+It is a small network and one row of weights for each class. Up to `sample` classes the softmax is over all of them.
+Where there are more, a step draws `sample` of them with replacement and gives each the weight M / sample: together with
+the text's own class, which always counts, they stand for all M. Then
+
+    Z = exp(l_y) + M / sample * sum over drawn c, c != y, of exp(l_c)
+
+is right on average, and so is the mean of the logits; log Z is a little low, the less so the larger the sample. Only
+rows that were drawn have a gradient, so that neither the step nor its optimizer costs more with more classes.
+"""
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+
+class Logits(NamedTuple):
+    """The logits of the classes that a step looks at."""
+
+    own: Tensor
+    """[rows]: of each row's own class."""
+    drawn: Tensor
+    """[rows, drawn]: of those drawn for all rows; minus infinity where one is the row's own."""
+    weight: float
+    """How many classes each of the drawn ones stands for."""
+
+    def log_total(self) -> Tensor:
+        """log Z, [rows]."""
+        return torch.logaddexp(self.own, torch.logsumexp(self.drawn, 1) + math.log(self.weight))
+
+    def mean(self, classes: int) -> Tensor:
+        """The mean logit over all classes, [rows]."""
+        drawn = self.drawn.masked_fill(self.drawn.isneginf(), 0.0).sum(1)
+        return (self.own + self.weight * drawn) / classes
+
+
+class Discriminator(nn.Module):
+    """Names the class of a hidden state."""
+
+    def __init__(self, width: int, classes: int, *, hidden: int, layers: int, sample: int) -> None:
+        super().__init__()
+        self.classes, self.sample = classes, sample
+        # The length of a state is taken out first: a model must not hide a class by making its states small.
+        parts: list[nn.Module] = [nn.LayerNorm(width, elementwise_affine=False)]
+        for number in range(layers):
+            parts += [nn.Linear(hidden if number else width, hidden), nn.ReLU()]
+        self.trunk = nn.Sequential(*parts)
+        self.rows = nn.Embedding(classes, hidden if layers else width, sparse=True)
+        nn.init.normal_(self.rows.weight, std=self.rows.embedding_dim**-0.5)
+        self.biases = nn.Embedding(classes, 1, sparse=True)
+        nn.init.zeros_(self.biases.weight)
+
+    def cross_entropy(self, states: Tensor, labels: Tensor) -> Tensor:
+        """-log Pr(y|h), the mean over rows."""
+        logits = self.logits(states, labels)
+        return (logits.log_total() - logits.own).mean()
+
+    def unevenness(self, states: Tensor, labels: Tensor) -> Tensor:
+        """How far Pr(.|h) is from uniform: the divergence of the uniform distribution from it, the mean over rows."""
+        logits = self.logits(states, labels)
+        return (logits.log_total() - logits.mean(self.classes)).mean() - math.log(self.classes)
+
+    def logits(self, states: Tensor, labels: Tensor) -> Logits:
+        with torch.autocast(states.device.type, enabled=False):  # in full precision: states differ little in the end
+            found = self.trunk(states.float())
+            drawn = self._draw(labels.device)
+            own = (found * self.rows(labels)).sum(1) + self.biases(labels).squeeze(1)
+            others = torch.addmm(self.biases(drawn).t(), found, self.rows(drawn).t())
+            others = others.masked_fill(drawn == labels[:, None], -math.inf)
+        return Logits(own, others, self.classes / len(drawn))
+
+    @torch.no_grad()
+    def first_choice(self, states: Tensor) -> Tensor:
+        """The likeliest class of each state, among all of them."""
+        scores = torch.addmm(self.biases.weight.t(), self.trunk(states.float()), self.rows.weight.t())
+        return scores.argmax(1)
+
+    def _draw(self, device: torch.device) -> Tensor:
+        if self.classes <= self.sample:
+            return torch.arange(self.classes, device=device)
+        return torch.randint(self.classes, (self.sample,), device=device)
+
+    def optimizers(self, rate: float) -> tuple[torch.optim.Optimizer, ...]:
+        """Adam for the network, and for the rows one that touches only those with a gradient."""
+        per_class = [*self.rows.parameters(), *self.biases.parameters()]
+        sparse = torch.optim.SparseAdam(per_class, rate)
+        trunk = list(self.trunk.parameters())
+        return (torch.optim.AdamW(trunk, rate, weight_decay=0.0, fused=True), sparse) if trunk else (sparse,)
+
+
+@contextmanager
+def frozen(module: nn.Module) -> Iterator[None]:
+    """Within, gradients go through a module but not into it."""
+    module.requires_grad_(False)
+    try:
+        yield
+    finally:
+        module.requires_grad_(True)
+
+
+class Memory(nn.Module):
+    """The last states and their labels, a ring: what a discriminator learns from besides the batch at hand.
+
+    Batches of one author teach it to name that author whatever it reads. Old states, drawn at random, are of many.
+    """
+
+    states: Tensor
+    labels: Tensor
+    count: Tensor
+
+    def __init__(self, width: int, most: int) -> None:
+        super().__init__()
+        self.register_buffer("states", torch.zeros(most, width))
+        self.register_buffer("labels", torch.zeros(most, dtype=torch.int64))
+        self.register_buffer("count", torch.zeros((), dtype=torch.int64))
+
+    def add(self, states: Tensor, labels: Tensor) -> None:
+        most, count = len(self.states), int(self.count)
+        states, labels = states[-most:], labels[-most:]
+        places = (count + torch.arange(len(states))) % most
+        self.states.index_copy_(0, places, states.float())
+        self.labels.index_copy_(0, places, labels)
+        self.count += len(states)
+
+    def draw(self, rows: int) -> tuple[Tensor, Tensor]:
+        """So many of the states, at random, and their labels."""
+        chosen = torch.randint(min(int(self.count), len(self.states)), (rows,))
+        return self.states[chosen], self.labels[chosen]

@@ -1,0 +1,117 @@
+"""The discriminator's losses are the paper's, and with many classes it stands for all of them by a few."""
+
+import math
+
+import pytest
+import torch
+
+from discreet.models.discriminator import Discriminator, Memory, frozen
+
+
+def made(classes: int, sample: int = 64, layers: int = 1) -> Discriminator:
+    torch.manual_seed(0)
+    return Discriminator(6, classes, hidden=8, layers=layers, sample=sample)
+
+
+def batch(classes: int, rows: int = 5) -> tuple[torch.Tensor, torch.Tensor]:
+    torch.manual_seed(1)
+    return torch.randn(rows, 6, requires_grad=True), torch.randint(classes, (rows,))
+
+
+def all_logits(discriminator: Discriminator, states: torch.Tensor) -> torch.Tensor:
+    return discriminator.trunk(states) @ discriminator.rows.weight.t() + discriminator.biases.weight.t()
+
+
+@pytest.mark.parametrize("layers", [0, 1, 2])
+def test_both_losses_and_their_gradients_are_those_of_the_paper(layers):
+    discriminator, (states, labels) = made(7, layers=layers), batch(7)
+    logs = all_logits(discriminator, states).log_softmax(1)
+    wanted = {
+        discriminator.cross_entropy: -logs.gather(1, labels[:, None]).mean(),
+        discriminator.unevenness: -logs.mean(1).mean() - math.log(7),
+    }
+    for loss, expected in wanted.items():
+        torch.testing.assert_close(loss(states, labels), expected)
+        own = torch.autograd.grad(loss(states, labels), states)[0]
+        torch.testing.assert_close(own, torch.autograd.grad(expected, states, retain_graph=True)[0])
+
+
+def test_unevenness_is_nothing_where_the_discriminator_only_guesses_and_more_elsewhere():
+    discriminator, (states, labels) = made(7), batch(7)
+    assert discriminator.unevenness(states, labels) > 0
+    torch.nn.init.zeros_(discriminator.rows.weight)
+    assert discriminator.unevenness(states, labels).abs() < 1e-6
+
+
+def test_a_few_drawn_classes_stand_for_all_of_them_on_average():
+    """False-alarm rate: the bounds are six standard errors, below one in a hundred million for each of ten numbers."""
+    discriminator, (states, labels) = made(50, sample=16), batch(50)
+    logits = all_logits(discriminator, states).detach()
+    with torch.no_grad():
+        drawn = [discriminator.logits(states, labels) for _ in range(4000)]
+    for values, expected in (
+        (torch.stack([own.log_total().exp() for own in drawn]), logits.exp().sum(1)),
+        (torch.stack([own.mean(50) for own in drawn]), logits.mean(1)),
+    ):
+        error = values.std(0) / math.sqrt(len(drawn))
+        assert ((values.mean(0) - expected).abs() < 6 * error).all()
+
+
+def test_a_step_touches_only_the_rows_that_were_drawn():
+    discriminator, (states, labels) = made(5000, sample=16), batch(5000)
+    before = discriminator.rows.weight.detach().clone()
+    discriminator.cross_entropy(states, labels).backward()
+    for optimizer in discriminator.optimizers(0.1):
+        optimizer.step()
+    moved = (discriminator.rows.weight != before).any(1)
+    assert moved[labels].all()
+    assert moved.sum() <= 16 + len(labels)
+
+
+def test_gradients_go_through_a_frozen_discriminator_and_not_into_it():
+    discriminator, (states, labels) = made(7), batch(7)
+    with frozen(discriminator):
+        discriminator.unevenness(states, labels).backward()
+    assert states.grad is not None
+    assert all(parameter.grad is None and parameter.requires_grad for parameter in discriminator.parameters())
+
+
+def test_a_model_cannot_hide_by_making_its_states_small():
+    discriminator, (states, labels) = made(7), batch(7)
+    torch.testing.assert_close(
+        discriminator.unevenness(states, labels), discriminator.unevenness(0.1 * states, labels), rtol=1e-2, atol=1e-3
+    )
+
+
+def test_it_learns_to_tell_classes_apart_and_names_them():
+    discriminator, (_, labels) = made(4), batch(4, rows=64)
+    states = torch.nn.functional.one_hot(labels, 6).float() + 0.1 * torch.randn(64, 6)
+    optimizers = discriminator.optimizers(0.02)
+    for _ in range(60):
+        discriminator.zero_grad()
+        discriminator.cross_entropy(states, labels).backward()
+        for optimizer in optimizers:
+            optimizer.step()
+    assert (discriminator.first_choice(states) == labels).all()
+
+
+def test_memory_keeps_the_last_states_with_their_labels():
+    memory = Memory(2, most=5)
+    for number in range(4):
+        labels = torch.tensor([2 * number, 2 * number + 1])
+        memory.add(labels[:, None].expand(2, 2).float(), labels)
+    states, labels = memory.draw(400)
+    assert set(labels.tolist()) == {3, 4, 5, 6, 7}  # a label is missed by chance once in 10^38
+    assert (states == labels[:, None]).all()
+
+
+def test_a_batch_larger_than_the_memory_leaves_its_end_there():
+    memory = Memory(1, most=3)
+    memory.add(torch.arange(8.0)[:, None], torch.arange(8))
+    assert sorted(memory.labels.tolist()) == [5, 6, 7]
+
+
+def test_memory_that_is_not_full_yet_gives_only_what_it_has():
+    memory = Memory(1, most=100)
+    memory.add(torch.ones(2, 1), torch.tensor([1, 2]))
+    assert set(memory.draw(50)[1].tolist()) <= {1, 2}
