@@ -14,7 +14,7 @@ from discreet.text.tokenize import Encoder
 from discreet.text.vocabulary import load_tokenizer
 
 AUTHORS = ["Ada", "Ben", "Cleo", "Dan"]
-SHARED = "we met team saw plan week good".split()
+SHARED = ["we", "met", "team", "saw", "plan", "week", "good"]
 OWN = {"Ada": ["alas", "mind"], "Ben": ["yeah", "cool"], "Cleo": ["oh", "dear"], "Dan": ["indeed", "sir"]}
 
 
