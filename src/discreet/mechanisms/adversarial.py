@@ -111,6 +111,7 @@ class Opponent:
         for _ in range(self.options.discriminator.updates):
             if self.memory is not None:
                 states, labels = self.memory.draw(self.options.discriminator.batch)
+            self.discriminator.standard.watch(states)
             loss = self.discriminator.cross_entropy(states, labels)
             self.discriminator.zero_grad(set_to_none=True)
             torch.autograd.backward(loss)

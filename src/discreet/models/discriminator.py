@@ -22,6 +22,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+SMALLEST = 1e-8
+"""The least variance that is scaled to one."""
+
 
 class Logits(NamedTuple):
     """The logits of the classes that a step looks at."""
@@ -43,14 +46,44 @@ class Logits(NamedTuple):
         return (self.own + self.weight * drawn) / classes
 
 
+class Standard(nn.Module):
+    """Shifts and scales states to mean 0 and deviation 1, by what it has lately seen of them.
+
+    Hidden states have much in common, and what tells authors apart is small against it. An attacker takes the common
+    part away first, and so must whoever trains against attackers; nor may a model hide by making its states small.
+    """
+
+    mean: Tensor
+    square: Tensor
+    count: Tensor
+
+    def __init__(self, width: int, memory: int = 50) -> None:
+        super().__init__()
+        self.memory = memory
+        self.register_buffer("mean", torch.zeros(width))
+        self.register_buffer("square", torch.zeros(width))
+        self.register_buffer("count", torch.zeros((), dtype=torch.int64))
+
+    @torch.no_grad()
+    def watch(self, states: Tensor) -> None:
+        """Takes some states into account; those of the last `memory` calls or so count."""
+        self.count += 1
+        share = 1 / min(int(self.count), self.memory)
+        self.mean.lerp_(states.mean(0), share)
+        self.square.lerp_(states.square().mean(0), share)
+
+    def forward(self, states: Tensor) -> Tensor:
+        return (states - self.mean) * (self.square - self.mean.square()).clamp(min=SMALLEST).rsqrt()
+
+
 class Discriminator(nn.Module):
     """Names the class of a hidden state."""
 
     def __init__(self, width: int, classes: int, *, hidden: int, layers: int, sample: int) -> None:
         super().__init__()
         self.classes, self.sample = classes, sample
-        # The length of a state is taken out first: a model must not hide a class by making its states small.
-        parts: list[nn.Module] = [nn.LayerNorm(width, elementwise_affine=False)]
+        self.standard = Standard(width)
+        parts: list[nn.Module] = []
         for number in range(layers):
             parts += [nn.Linear(hidden if number else width, hidden), nn.ReLU()]
         self.trunk = nn.Sequential(*parts)
@@ -71,7 +104,7 @@ class Discriminator(nn.Module):
 
     def logits(self, states: Tensor, labels: Tensor) -> Logits:
         with torch.autocast(states.device.type, enabled=False):  # in full precision: states differ little in the end
-            found = self.trunk(states.float())
+            found = self.trunk(self.standard(states.float()))
             drawn = self._draw(labels.device)
             own = (found * self.rows(labels)).sum(1) + self.biases(labels).squeeze(1)
             others = torch.addmm(self.biases(drawn).t(), found, self.rows(drawn).t())
@@ -81,7 +114,7 @@ class Discriminator(nn.Module):
     @torch.no_grad()
     def first_choice(self, states: Tensor) -> Tensor:
         """The likeliest class of each state, among all of them."""
-        scores = torch.addmm(self.biases.weight.t(), self.trunk(states.float()), self.rows.weight.t())
+        scores = torch.addmm(self.biases.weight.t(), self.trunk(self.standard(states.float())), self.rows.weight.t())
         return scores.argmax(1)
 
     def _draw(self, device: torch.device) -> Tensor:
