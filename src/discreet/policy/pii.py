@@ -24,13 +24,13 @@ from typing import Any
 
 from discreet.errors import SettingError
 from discreet.policy.contract import POLICIES, Policy
-from discreet.policy.finders import addresses, answers, doubts, keys, names, numbers, online
+from discreet.policy.finders import addresses, answers, doubts, keys, numbers, online, people
 from discreet.policy.finders.page import Page, Part
 from discreet.policy.language import chosen_model, documents, installed_model, load, remembered
 from discreet.policy.scored import Scored
 from discreet.text.records import Record, Secret, Turn
 
-FINDERS = (online, keys, numbers, addresses, names, answers)
+FINDERS = (online, keys, numbers, addresses, people, answers)
 ENTITIES = {
     "PERSON": "PERSON",
     "GPE": "PLACE",

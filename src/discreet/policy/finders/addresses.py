@@ -88,7 +88,9 @@ DIGIT = re.compile(r"\d")
 LEADING = re.compile(r"([^\W\d_]+(?:['’][^\W\d_]+)?)[ ,.]+")
 LONGEST_TRAILING = 40
 TRAILING = re.compile(r"[.,]?\s+([A-Z][a-z]*),?\Z")
-FARTHEST = 120
+SHORTEST = 5
+"""Fewer characters are no address."""
+SEPARATED = re.compile(r"[ .()]")
 CORNER = re.compile(rf"[Tt]he corner of {TOKEN}(?: {TOKEN})*(?: and {TOKEN}(?: {TOKEN})*)?")
 
 
@@ -100,9 +102,13 @@ def find(page: Page) -> Iterator[Secret]:
     text = page.text
     after = 0
     for at, past in page.numbers:
-        if at < after or not _beside(text, at, past):
+        if at < after or not (beside := _beside(text, at, past)):
             continue
         start, end = page.piece_at(at)
+        if end <= beside and _stands_alone(text, start, at, past):
+            if past - at >= SHORTEST and _announced(page, at, True):
+                yield Secret(at, past, "ADDRESS", 0.6)
+            continue
         line = _back(text, max(start, text.rfind("\n", start, at) + 1), at)
         before = text.rfind("\n", start, max(start, line - 1)) + 1
         for run in RUN.finditer(text, max(start, before) if SHIP.match(text, before) else line, end):
@@ -110,7 +116,7 @@ def find(page: Page) -> Iterator[Secret]:
                 break
             after = run.end()
             first, last = _trimmed(text, *run.span())
-            if last - first >= 5 and (score := _score(page, first, last)):
+            if last - first >= SHORTEST and (score := _score(page, first, last)):
                 yield Secret(first, last, "ADDRESS", score)
             if after >= past:
                 break  # the next run, which would take a search, cannot hold the number
@@ -129,16 +135,28 @@ def _back(text: str, line: int, at: int) -> int:
     return line
 
 
-def _beside(text: str, at: int, past: int) -> bool:
-    """Whether a capitalised word that is no month stands beside a number: without one there is no address."""
-    if (word := BESIDE.match(text, past)) and word[1].lower().rstrip(".") not in CALENDAR:
-        return True
+def _beside(text: str, at: int, past: int) -> int:
+    """Where a capitalised word that is no month stands beside a number, or the number; 0 if there is none."""
     gap = text[at - 1 : at]
-    if gap not in (" ", "#", "\n"):
+    if gap == " " or gap == "#" or gap == "\n":
+        before = text[max(0, at - 24) : at - 1].rstrip(" ,.#").rpartition(" ")[2].rpartition("\n")[2]
+        if before[:1].isupper() and before.lower() not in CALENDAR:
+            return at
+    word = BESIDE.match(text, past)
+    return word.start(1) if word and word[1].lower().rstrip(".") not in CALENDAR else 0
+
+
+def _stands_alone(text: str, start: int, at: int, past: int) -> bool:
+    """Whether a number, behind which its piece ends, is a run by itself: the word before it does not belong to it."""
+    number = text[at:past]
+    if not (number.isdigit() or not SEPARATED.search(number)) or text[past].isalnum():
         return False
-    before = text[max(0, at - 24) : at - 1].rstrip(" ,.#").rpartition(" ")[2]
-    before = before.rpartition("\n")[2]
-    return before[:1].isupper() and before.lower() not in CALENDAR
+    if at == start:
+        return True
+    if text[at - 1] != " ":
+        return False
+    word = text[max(start, text.rfind(" ", start, at - 1) + 1) : at - 1]
+    return word[:1].islower() and "\n" not in word and word not in JOINT_WORDS
 
 
 def _words(run: str) -> list[str]:
@@ -173,7 +191,7 @@ def _said(page: Page) -> Iterator[Secret]:
             run = RUN.match(text, at + len(phrase), page.piece_at(at)[1])
             if run and has_sign(run[0].lower()):
                 first, last = _trimmed(text, *run.span())
-                if last - first >= 5:
+                if last - first >= SHORTEST:
                     yield Secret(first, last, "ADDRESS", 0.6)
             at = lower.find(phrase, at + 1)
 
