@@ -23,6 +23,7 @@ PIECES: str = (
     "thnks |ok |yes |i'm |I |it's |pizza |please |what is your name? |born when? |where do you live?|?|USER: |BOT: |"
     "\n| |555-867-5309|-|.|²|’"
 )
+CAPITALISED: str = "Rose The Zebulon IBM NATO Bank Polish Smith's Oslo Mr Monday Ann-Lee New York"
 TEXTS = st.lists(st.sampled_from(PIECES.split("|")), max_size=9).map("".join)
 KINDS = st.frozensets(st.sampled_from(("PERSON", "ADDRESS")))
 
@@ -175,7 +176,7 @@ def test_one_text_with_other_turns_is_another_text() -> None:
 
 @settings(derandomize=True, deadline=None, max_examples=100)
 @given(
-    st.lists(st.sampled_from("Rose The Zebulon IBM NATO Bank Polish Smith's Oslo Mr Monday Ann-Lee New York".split())),
+    st.lists(st.sampled_from(CAPITALISED.split())),
     st.booleans(),
     st.booleans(),
     st.booleans(),

@@ -62,6 +62,8 @@ LONGEST_ENDING = 7
 UNITS = r"(?:apt|apartment|suite|ste|unit|floor|fl|flat|room|rm|building|bldg)\b\.? ?#?\w*\d"
 BOXES = r"p\.? ?o\.? ?box\b|postbox|(?:psc|unit) \d+,? box|\b[ad]po\b|(?:uss|usns|usnv|uscgc|fpo)\b"
 SIGN = re.compile(rf"\b(?:{UNITS}|{BOXES})")
+SIGNS_BEGIN = ("apt", "apart", "su", "ste", "fl", "ro", "rm", "bl", "bui", "box", "po", "unit", "us", "fpo")
+"""What a sign has in it; to look for these takes less time than the search for a sign."""
 STATE_ZIP = re.compile(r"[A-Z](?<!\w[A-Z])[A-Z],? \d{5}(?:-\d{4})?(?![\w-])")
 """It begins with a class and looks back from behind it, because such patterns are searched for faster."""
 PLAIN_STREETS = word_set("street road avenue boulevard lane")
@@ -100,11 +102,21 @@ BESIDE = re.compile(rf"[\w/-]{{0,9}}[.,]?[ \n,>?]{{1,6}}(\(?[{CAPITAL}][\w.]*|(?
 
 def find(page: Page) -> Iterator[Secret]:
     text = page.text
-    after = 0
+    after = which = 0
+    pieces = page.pieces
     for at, past in page.numbers:
-        if at < after or not (beside := _beside(text, at, past)):
+        if at < after:
             continue
-        start, end = page.piece_at(at)
+        while which + 1 < len(pieces) and pieces[which + 1][0] <= at:
+            which += 1
+        start, end = pieces[which]
+        if _all_there_is(text, start, end, at, past):
+            if past - at >= SHORTEST and _announced(page, at, True) and _beside(text, at, past):
+                yield Secret(at, past, "ADDRESS", 0.6)
+            continue
+        beside = _beside(text, at, past)
+        if not beside:
+            continue
         if end <= beside and _stands_alone(text, start, at, past):
             if past - at >= SHORTEST and _announced(page, at, True):
                 yield Secret(at, past, "ADDRESS", 0.6)
@@ -146,10 +158,16 @@ def _beside(text: str, at: int, past: int) -> int:
     return word.start(1) if word and word[1].lower().rstrip(".") not in CALENDAR else 0
 
 
+def _all_there_is(text: str, start: int, end: int, at: int, past: int) -> bool:
+    """Whether a piece is a number and nothing else, but for the punctuation after it."""
+    if at != start or end - past > 2 or SEPARATED.search(text, at, past):
+        return False
+    return past == end or not text[past:end].strip(" .,?>")
+
+
 def _stands_alone(text: str, start: int, at: int, past: int) -> bool:
     """Whether a number, behind which its piece ends, is a run by itself: the word before it does not belong to it."""
-    number = text[at:past]
-    if not (number.isdigit() or not SEPARATED.search(number)) or text[past].isalnum():
+    if SEPARATED.search(text, at, past) or text[past].isalnum():
         return False
     if at == start:
         return True
@@ -167,7 +185,9 @@ def _words(run: str) -> list[str]:
 def has_sign(run: str) -> bool:
     """Whether words in lower case have a word for streets among them, a unit or a box."""
     words = _words(run)
-    return not STREETS.isdisjoint(words) or _ends_as_street(words) or SIGN.search(run) is not None
+    if not STREETS.isdisjoint(words) or _ends_as_street(words):
+        return True
+    return any([begin in run for begin in SIGNS_BEGIN]) and SIGN.search(run) is not None
 
 
 def _is_street(run: str) -> bool:
@@ -176,7 +196,7 @@ def _is_street(run: str) -> bool:
 
 
 def _ends_as_street(words: list[str]) -> bool:
-    return any(len(word) > LONGEST_ENDING and word.endswith(ENDINGS) for word in words)
+    return any([len(word) > LONGEST_ENDING and word.endswith(ENDINGS) for word in words])
 
 
 def _said(page: Page) -> Iterator[Secret]:

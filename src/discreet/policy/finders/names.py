@@ -1,7 +1,7 @@
 r"""Runs of capitalised words, and what of them may be a name: what has a word in it that is no ordinary one.
 
-    >>> [(guess.start, guess.end, guess.kind) for guess in guesses("Yesterday Ann", True, False, False)]
-    [(10, 13, 'PERSON')]
+    >>> [(guess.start, guess.end, guess.kind) for guess in guesses("Yesterday Patricia", True, False, False)]
+    [(10, 18, 'PERSON')]
 
 A word is ordinary when a spelling dictionary has it in lower case. Ordinary words that begin a sentence, months and
 days are no names; ordinary words that are given names (Mark, Rose) are names inside a sentence, and a run of only
@@ -17,11 +17,19 @@ from discreet.policy.customersim import NO_NAMES
 from discreet.policy.lists import family, given, looks_ordinary, ordinary, places, word_set
 
 CAPITAL = "A-ZÀ-ÖØ-ÞĀ-ɏͰ-ϿЀ-ӿԱ-Ֆ"
-WORD = rf"[{CAPITAL}][^\W\d_]*(?:(?:['’](?!s\b)|-)[^\W\d_]+)*"
 PARTICLES = "van|von|der|den|de|del|della|di|da|dos|du|la|le|el|al|bin|ibn|ter|ten|of|y|e|and|zu|af|av"
-RUN = re.compile(
-    rf"{WORD}(?:[ \u00a0](?:(?:{PARTICLES}) ){{0,3}}{WORD}|(?<=\b[A-Z])\. {WORD}|, (?={WORD} and {WORD}){WORD})*"
-)
+
+
+def _patterns(capital: str, letter: str, apostrophe: str, space: str) -> tuple[str, re.Pattern[str]]:
+    """One word with a capital, and runs of such words."""
+    word = rf"[{capital}]{letter}*(?:(?:{apostrophe}(?!s\b)|-){letter}+)*"
+    more = rf"{space}(?:(?:{PARTICLES}) ){{0,3}}{word}|(?<=\b[A-Z])\. {word}|, (?={word} and {word}){word}"
+    return word, re.compile(rf"{word}(?:{more})*")
+
+
+WORD, RUN = _patterns(CAPITAL, r"[^\W\d_]", "['’]", "[ \u00a0]")
+ASCII_RUN = _patterns("A-Z", "[A-Za-z]", "'", " ")[1]
+"""The same for text without other letters, in which it is searched for faster."""
 WORDS = re.compile(WORD)
 TITLES = word_set("mr mrs ms miss dr prof sir madam mister herr frau mme rev capt sgt lt col judge officer uncle aunt")
 HONORIFICS = TITLES | {f"{title}." for title in TITLES}
@@ -81,7 +89,6 @@ class Guess(NamedTuple):
     """NAME where what stands before it decides between a person and a place."""
 
 
-@lru_cache(maxsize=1 << 16)
 def hope(run: str) -> float:
     """A bound on the score of a run that nothing around it says is a name; below 0, it is never one.
 
@@ -93,6 +100,19 @@ def hope(run: str) -> float:
         return 1.0
     alone = guesses(run, False, False, False)
     return alone[0].score if alone else -1.0
+
+
+class Hopes(dict[str, float]):
+    """The hope of every run that was seen lately."""
+
+    def __missing__(self, run: str) -> float:
+        if len(self) >= MOST_FORMS:
+            self.clear()
+        self[run] = found = hope(run)
+        return found
+
+
+HOPES = Hopes()
 
 
 @lru_cache(maxsize=1 << 15)
@@ -147,8 +167,8 @@ class Forms(dict[str, Form]):
         letter = self.letters.get(known)
         if letter is None:
             letter = self.letters[known] = chr(len(self.examples))
-            self.examples.append(Form(low, *known, letter))
-        self[word] = found = Form(low, *known, letter)
+            self.examples.append(Form._make((low, *known, letter)))
+        self[word] = found = Form._make((low, *known, letter))
         return found
 
     def _known(self, word: str, low: str) -> tuple[Any, ...]:

@@ -2,7 +2,7 @@ r"""Names of people and places in text with capitals.
 
     >>> from discreet.policy.finders.page import Page
     >>> text = "Yesterday Ann van Dyke met Mr. Rose in Trondheim."
-    >>> [(text[s.start : s.end], s.kind) for s in find(Page(text)) if s.score >= 0.5]
+    >>> [(text[s.start : s.end], s.kind) for s in sorted(find(Page(text))) if s.score >= 0.5]
     [('Ann van Dyke', 'PERSON'), ('Mr. Rose', 'PERSON'), ('Trondheim', 'PLACE')]
 
 What of a run of capitalised words is a name, `finders.names` says; here is what stands around it: a title, a question
@@ -12,7 +12,7 @@ about a name. A name that someone gave when asked is found everywhere in the tex
 import sys
 from collections.abc import Iterator, Sequence
 
-from discreet.policy.finders.names import HONORIFICS, RUN, WORDS, begins_sentence, form, guesses, hope
+from discreet.policy.finders.names import ASCII_RUN, HONORIFICS, HOPES, RUN, WORDS, begins_sentence, form, guesses
 from discreet.policy.finders.page import Page
 from discreet.text.records import Secret
 
@@ -27,9 +27,9 @@ def find(page: Page) -> Iterator[Secret]:
     told: list[Secret] = []
     replies = iter(page.replies("PERSON") if page.asks_names else ())
     begin, end = next(replies, NEVER)
-    for run in RUN.finditer(text):
+    for run in (ASCII_RUN if text.isascii() else RUN).finditer(text):
         name = run[0]
-        most = 1.0 if " " in name and name[0].isupper() else hope(name)
+        most = HOPES[name]
         if most < 0:
             continue
         start = run.start()

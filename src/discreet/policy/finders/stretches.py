@@ -1,8 +1,8 @@
 r"""The secrets of a stretch in lower case: introductions, codes with spaces, addresses, bare answers, strange names.
 
->>> text = "call me harris at 22 elm st"
->>> sorted({(text[s.start : s.end], s.kind) for s in of_stretch(text, frozenset(), sure=True)})
-[('22 elm st', 'ADDRESS'), ('harris', 'PERSON')]
+>>> text = "call me harris"
+>>> [(text[s.start : s.end], s.kind) for s in of_stretch(text, frozenset(), sure=True)]
+[('harris', 'PERSON')]
 
 A stretch is a list of words here, beside it a string with the sort of each, `o`, `n` or `s`: ordinary, a number,
 strange. `tests/policy/obvious_stretches.py` says the same in more words.
