@@ -62,8 +62,8 @@ LONGEST_ENDING = 7
 UNITS = r"(?:apt|apartment|suite|ste|unit|floor|fl|flat|room|rm|building|bldg)\b\.? ?#?\w*\d"
 BOXES = r"p\.? ?o\.? ?box\b|postbox|(?:psc|unit) \d+,? box|\b[ad]po\b|(?:uss|usns|usnv|uscgc|fpo)\b"
 SIGN = re.compile(rf"\b(?:{UNITS}|{BOXES})")
-SIGNS_BEGIN = ("apt", "apart", "su", "ste", "fl", "ro", "rm", "bl", "bui", "box", "po", "unit", "us", "fpo")
-"""What a sign has in it; to look for these takes less time than the search for a sign."""
+PARTS_OF_SIGNS = ("apt", "apart", "su", "ste", "unit", "fl", "ro", "rm", "bui", "bl", "box", "po", "us")
+"""Every sign has one of these in it, and to look for them takes less time than the search for a sign."""
 STATE_ZIP = re.compile(r"[A-Z](?<!\w[A-Z])[A-Z],? \d{5}(?:-\d{4})?(?![\w-])")
 """It begins with a class and looks back from behind it, because such patterns are searched for faster."""
 PLAIN_STREETS = word_set("street road avenue boulevard lane")
@@ -187,7 +187,7 @@ def has_sign(run: str) -> bool:
     words = _words(run)
     if not STREETS.isdisjoint(words) or _ends_as_street(words):
         return True
-    return any([begin in run for begin in SIGNS_BEGIN]) and SIGN.search(run) is not None
+    return any(map(run.__contains__, PARTS_OF_SIGNS)) and SIGN.search(run) is not None
 
 
 def _is_street(run: str) -> bool:
@@ -196,7 +196,7 @@ def _is_street(run: str) -> bool:
 
 
 def _ends_as_street(words: list[str]) -> bool:
-    return any([len(word) > LONGEST_ENDING and word.endswith(ENDINGS) for word in words])
+    return bool([word for word in words if len(word) > LONGEST_ENDING and word.endswith(ENDINGS)])
 
 
 def _said(page: Page) -> Iterator[Secret]:

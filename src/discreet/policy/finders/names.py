@@ -1,7 +1,7 @@
 r"""Runs of capitalised words, and what of them may be a name: what has a word in it that is no ordinary one.
 
-    >>> [(guess.start, guess.end, guess.kind) for guess in guesses("Yesterday Patricia", True, False, False)]
-    [(10, 18, 'PERSON')]
+    >>> guesses("Yesterday Patricia", first=True, titled=False, asked=False)
+    [(10, 18, 0.75, 'PERSON')]
 
 A word is ordinary when a spelling dictionary has it in lower case. Ordinary words that begin a sentence, months and
 days are no names; ordinary words that are given names (Mark, Rose) are names inside a sentence, and a run of only
@@ -11,7 +11,7 @@ ordinary words (a heading, a company) has a low score.
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from discreet.policy.customersim import NO_NAMES
 from discreet.policy.lists import family, given, looks_ordinary, ordinary, places, word_set
@@ -79,14 +79,9 @@ SHORTEST_SHOUT = 5
 MOST_FORMS = 1 << 16
 
 
-class Guess(NamedTuple):
-    """A part of a run that may be a name."""
-
-    start: int
-    end: int
-    score: float
-    kind: str
-    """NAME where what stands before it decides between a person and a place."""
+Guess = tuple[int, int, float, str]
+"""Start and end of a part of a run that may be a name, the score, and the kind: NAME where what stands before it
+decides between a person and a place."""
 
 
 def hope(run: str) -> float:
@@ -99,7 +94,7 @@ def hope(run: str) -> float:
     if " " in run or "\u00a0" in run:
         return 1.0
     alone = guesses(run, False, False, False)
-    return alone[0].score if alone else -1.0
+    return alone[0][2] if alone else -1.0
 
 
 class Hopes(dict[str, float]):
@@ -115,27 +110,25 @@ class Hopes(dict[str, float]):
 HOPES = Hopes()
 
 
-@lru_cache(maxsize=1 << 15)
-def guesses(run: str, first: bool, titled: bool, asked: bool) -> tuple[Guess, ...]:
+def guesses(run: str, first: bool, titled: bool, asked: bool) -> list[Guess]:
     """What of a run of capitalised words may be names; `first` says that it begins a sentence."""
-    words = WORDS.findall(run)
+    words = [run] if run.isalpha() else WORDS.findall(run)
     forms = list(map(FORMS.__getitem__, words))
     found: list[Guess] = []
-    for low, high, other, place in plan("".join([form.letter for form in forms]), first, titled, asked):
-        listed = " ".join([form.low for form in forms[low:high]]) in places()
+    for low, high, other, place in plan("".join([form[0] for form in forms]), first, titled, asked):
+        listed = " ".join([form[1:] for form in forms[low:high]]) in places()
         score, kind = place if listed else other
         if high - low == len(words):
-            found.append(Guess(0, len(run), score, kind))
+            found.append((0, len(run), score, kind))
         else:
             spans = [match.span() for match in WORDS.finditer(run)]
-            found.append(Guess(spans[low][0], spans[high - 1][1], score, kind))
-    return tuple(found)
+            found.append((spans[low][0], spans[high - 1][1], score, kind))
+    return found
 
 
 class Form(NamedTuple):
     """What is known of a capitalised word."""
 
-    low: str
     plain: bool
     """It may be capitalised and is no name."""
     unknown: bool
@@ -148,45 +141,47 @@ class Form(NamedTuple):
     company: bool
     capitals: int
     """How many letters it has, no more than SHORTEST_SHOUT, if all of them are capitals."""
-    letter: str
-    """One letter for all of the above but the first."""
 
 
-class Forms(dict[str, Form]):
-    """The forms of words that were looked at lately."""
+class Forms(dict[str, str]):
+    """Of every word that was looked at lately: a letter for its form, and the word in lower case.
+
+    Strings, because there are many of them, and the garbage collector would look at every tuple again and again.
+    """
 
     def __init__(self) -> None:
-        self.letters: dict[tuple[Any, ...], str] = {}
-        self.examples: list[Form] = []
+        self.letters: dict[Form, str] = {}
+        self.of_letters: list[Form] = []
 
-    def __missing__(self, word: str) -> Form:
+    def __missing__(self, word: str) -> str:
         if len(self) >= MOST_FORMS:
             self.clear()
         low = word.lower().replace("’", "'")
-        known = self._known(word, low)
-        letter = self.letters.get(known)
+        form = _form(word, low)
+        letter = self.letters.get(form)
         if letter is None:
-            letter = self.letters[known] = chr(len(self.examples))
-            self.examples.append(Form._make((low, *known, letter)))
-        self[word] = found = Form._make((low, *known, letter))
+            letter = self.letters[form] = chr(len(self.of_letters))
+            self.of_letters.append(form)
+        self[word] = found = letter + low
         return found
-
-    def _known(self, word: str, low: str) -> tuple[Any, ...]:
-        usual, nationality = low in ordinary(), low in NATIONALITIES
-        plain = low in NOT_NAMES or low in NO_NAMES or ("'" in low and looks_ordinary(low))
-        unknown = nationality or not (usual or low in NOT_NAMES or len(low) < 2)
-        if unknown and ("-" in low or "'" in low):
-            unknown = not all(part in ordinary() for part in re.split("['-]", low) if len(part) > 1)
-        capitals = min(len(word), SHORTEST_SHOUT) if word.isupper() else 0
-        beginner = usual and not nationality
-        return plain, unknown, low in given(), low in family(), beginner, nationality, low in COMPANY, capitals
 
 
 FORMS = Forms()
 
 
 def form(word: str) -> Form:
-    return FORMS[word]
+    return FORMS.of_letters[ord(FORMS[word][0])]
+
+
+def _form(word: str, low: str) -> Form:
+    usual, nationality = low in ordinary(), low in NATIONALITIES
+    plain = low in NOT_NAMES or low in NO_NAMES or ("'" in low and looks_ordinary(low))
+    unknown = nationality or not (usual or low in NOT_NAMES or len(low) < 2)
+    if unknown and not low.isalnum() and ("-" in low or "'" in low):
+        unknown = not all(part in ordinary() for part in re.split("['-]", low) if len(part) > 1)
+    capitals = min(len(word), SHORTEST_SHOUT) if word.isupper() else 0
+    beginner = usual and not nationality
+    return Form(plain, unknown, low in given(), low in family(), beginner, nationality, low in COMPANY, capitals)
 
 
 Verdict = tuple[float, str]
@@ -199,7 +194,7 @@ def plan(letters: str, first: bool, titled: bool, asked: bool) -> list[tuple[int
 
     New names are mostly made of words of the same few sorts as old ones, so this is remembered by the sorts.
     """
-    forms = [FORMS.examples[ord(letter)] for letter in letters]
+    forms = [FORMS.of_letters[ord(letter)] for letter in letters]
     low, high = 0, len(forms)
     if first and not titled and _begins_only(forms):
         low = 1
