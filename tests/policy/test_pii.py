@@ -19,7 +19,7 @@ from discreet.text.records import Record, Turn
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"
 HOME = "22 Elm Street, Apt. 4, Springfield, IL 62704"
-FINDERS = "page checksums numbers online keys names addresses answers doubts"
+FINDERS = "page checksums numbers online keys names people addresses answers stretches shapes doubts"
 
 
 def found(text: str, threshold: float = 0.5) -> set[tuple[str, str]]:

@@ -1,18 +1,21 @@
 """What `pii` leaves out to be fast would have found nothing: each shortcut beside the obvious version of itself."""
 
 import re
+from collections.abc import Iterable
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.policy.finders import addresses, answers, numbers, stretches
+from discreet.policy.finders import addresses, answers, names, numbers, shapes, stretches
 from discreet.policy.finders.asking import NOTHING, asked_in, kinds_named
-from discreet.policy.finders.chat import NUMBER, SORTS, STRANGE, UNSURE
-from discreet.policy.finders.names import HONORIFICS, hope
-from discreet.policy.finders.page import ANSWER_WORDS, WALL, Page
+from discreet.policy.finders.chat import UNSURE
+from discreet.policy.finders.names import HONORIFICS, guesses, hope
+from discreet.policy.finders.page import WALL, Page
 from discreet.policy.pii import FINDERS, PII, pii
 from discreet.text.records import Record, Secret, Turn
+from tests.policy import obvious_stretches
 
 PIECES: str = (
     "my name is |i am |this is |call me |rose |zebulon |quillfeather |Rose |Mr. |Zebulon Quillfeather |The |ssn |"
@@ -20,29 +23,60 @@ PIECES: str = (
     "thnks |ok |yes |i'm |I |it's |pizza |please |what is your name? |born when? |where do you live?|?|USER: |BOT: |"
     "\n| |555-867-5309|-|.|²|’"
 )
+CAPITALISED: str = "Rose The Zebulon IBM NATO Bank Polish Smith's Oslo Mr Monday Ann-Lee New York"
 TEXTS = st.lists(st.sampled_from(PIECES.split("|")), max_size=9).map("".join)
 KINDS = st.frozensets(st.sampled_from(("PERSON", "ADDRESS")))
+
+
+def highest(secrets: Iterable[Secret]) -> set[Secret]:
+    """Each span and kind once, with its highest score."""
+    best: dict[tuple[int, int, str], float] = {}
+    for start, end, kind, score in secrets:
+        best[start, end, kind] = max(score, best.get((start, end, kind), 0.0))
+    return {Secret(*span, score) for span, score in best.items()}
+
+
+def in_text(shape: str, asked: frozenset[str], edges: list[tuple[int, int]]) -> set[Secret]:
+    found = shapes.of_shape(shape, asked, False)
+    return {Secret(edges[first][0], edges[end - 1][1], kind, score) for first, end, kind, score in found}
 
 
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(TEXTS.map(str.lower), KINDS)
 def test_a_stretch_gives_what_all_ways_of_finding_give(text: str, asked: frozenset[str]) -> None:
-    sorts = [SORTS[word] for word in stretches.TOKEN.findall(text)]
-    words = [
-        stretches.Word(*match.span(), match[0], sort == NUMBER, sort == STRANGE, at)
-        for at, (match, sort) in enumerate(zip(stretches.TOKEN.finditer(text), sorts, strict=True))
-    ]
-    rest = [word for word in words if word.text not in ANSWER_WORDS]
-    every = [
-        *stretches._introductions(words),
-        *stretches._codes(words, rest),
-        *stretches._addresses(words, asked),
-        *stretches._bare(rest, asked),
-        *stretches._in_sentence(words),
-    ]
-    assert list(stretches.of_stretch(text, asked)) == every
+    every = highest(obvious_stretches.every(text, asked))
+    assert set(stretches.of_stretch(text, asked)) == every
     sure = stretches.of_stretch(text, asked, sure=True)
-    assert set(every) >= set(sure) >= {secret for secret in every if secret.score > UNSURE}
+    assert every >= set(sure) >= {secret for secret in every if secret.score > UNSURE}
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(st.lists(TEXTS.map(str.lower), min_size=1, max_size=4), KINDS)
+def test_a_line_gives_what_its_words_give_whatever_words_its_shape_was_first_seen_in(
+    lines: list[str], asked: frozenset[str]
+) -> None:
+    for line, shape in zip(lines, shapes.shapes(lines), strict=True):
+        edges = [match.span() for match in stretches.TOKEN.finditer(line)]
+        assert len(edges) == len(shape)
+        assert in_text(shape, asked, edges) == highest(obvious_stretches.every(line, asked))
+        assert shapes.dull(shape, asked) == obvious_stretches.dull(line, asked)
+
+
+def test_every_word_of_the_lists_is_found_like_the_example_of_its_letter() -> None:
+    """Each word alone, before and after others, beside what the word that stands for it in shapes gives there."""
+    listed = frozenset[str]().union(*shapes.LISTS, shapes.IN_PHRASES)
+    words = [*sorted(listed), "rose", "smith", "zork", "22", "2nd", "a1"]
+    frames = ("{}", "{} zork 22", "order {} 7 b", "my name is {} 12", "address {} qux 3", "mary {}")
+    for word, frame in product(words, frames):
+        line = frame.format(word)
+        (shape,) = shapes.shapes([line])
+        edges = [match.span() for match in stretches.TOKEN.finditer(line)]
+        for asked in (NOTHING, frozenset({"PERSON"}), frozenset({"ADDRESS"})):
+            assert in_text(shape, asked, edges) == highest(obvious_stretches.every(line, asked)), line
+
+
+def test_lines_that_hold_the_wall_between_lines_keep_their_places() -> None:
+    assert shapes.shapes(["a \0 b", "22", ""]) == [*shapes.shapes(["a b"]), *shapes.shapes(["22"]), ""]
 
 
 @settings(derandomize=True, deadline=None, max_examples=200)
@@ -140,3 +174,21 @@ def test_one_text_with_other_turns_is_another_text() -> None:
     ]
     made = pii()
     assert [secrets for _, secrets in made.secrets_of_all(records)] == [made.secrets(record) for record in records]
+
+
+@settings(derandomize=True, deadline=None, max_examples=100)
+@given(
+    st.lists(st.sampled_from(CAPITALISED.split())),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+)
+def test_a_run_is_judged_by_its_own_words_and_not_by_those_of_the_first_run_of_its_sort(
+    words: list[str], first: bool, titled: bool, asked: bool
+) -> None:
+    run = " ".join(words) or "Rose"
+    told = guesses(run, first, titled, asked)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(names, "FORMS", names.Forms())
+        patch.setattr(names, "plan", names.plan.__wrapped__)
+        assert guesses(run, first, titled, asked) == told

@@ -18,19 +18,21 @@ has it in lower case, so in a chat without capitals a person called Rose is foun
 is a name.
 """
 
+import gc
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import tee
 from typing import Any
 
 from discreet.errors import SettingError
 from discreet.policy.contract import POLICIES, Policy
-from discreet.policy.finders import addresses, answers, doubts, keys, names, numbers, online
+from discreet.policy.finders import addresses, answers, doubts, keys, numbers, online, people
 from discreet.policy.finders.page import Page, Part
 from discreet.policy.language import chosen_model, documents, installed_model, load, remembered
 from discreet.policy.scored import Scored
 from discreet.text.records import Record, Secret, Turn
 
-FINDERS = (online, keys, numbers, addresses, names, answers)
+FINDERS = (online, keys, numbers, addresses, people, answers)
 ENTITIES = {
     "PERSON": "PERSON",
     "GPE": "PLACE",
@@ -94,8 +96,9 @@ class PII(Scored):
                 at = len(texts)
                 texts.append((record.text, record.turns))
             places.append(at)
-        page = Page.joined(texts)
-        answers = _divided(self.reaching(self._on_page(page)), page.parts)
+        with _nothing_collected():
+            page = Page.joined(texts)
+            answers = _divided(self.reaching(self._on_page(page)), page.parts)
         return [answers[at] for at in places]
 
     def _entities(self, texts: Sequence[str]) -> list[list[Secret]]:
@@ -111,6 +114,19 @@ class PII(Scored):
 
     def spec(self) -> Any:
         return {"pii": {"spacy": self.model or "none"} | self.threshold_spec()}
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Keeps the garbage collector from looking at a page again and again while it is read: nothing on it is a cycle."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _divided(secrets: Sequence[Secret], parts: Sequence[Part]) -> list[tuple[Secret, ...]]:

@@ -72,7 +72,7 @@ class Scored(Policy):
         if kinds:
             chosen = [secret for secret in candidates if secret.score >= kinds.get(secret.kind, threshold)]
         else:
-            chosen = [secret for secret in candidates if secret.score >= threshold]
+            chosen = [secret for secret in candidates if secret[3] >= threshold]
         return merged(chosen)
 
     def threshold_spec(self) -> dict[str, Any]:
@@ -85,21 +85,19 @@ class Scored(Policy):
 def merged(spans: Iterable[Secret]) -> tuple[Secret, ...]:
     """Spans in any order, overlapping ones made one; unlike with `|`, the surest (then the longest) gives the kind."""
     settled: list[Secret] = []
-    best = (0.0, 0)
+    reach, best, length = -1, 0.0, 0
     for secret in sorted(spans):
         start, end, kind, score = secret
-        sure = (score, end - start)
-        if not settled or start >= settled[-1].end:
+        if start >= reach:
             if start < end:
                 settled.append(secret)
-                best = sure
-            continue
-        last = settled[-1]
-        if sure > best:
-            best = sure
-            settled[-1] = Secret(last.start, max(end, last.end), kind, score)
-        elif end > last.end:
-            settled[-1] = last._replace(end=end)
+                reach, best, length = end, score, end - start
+        elif score > best or (score == best and end - start > length):
+            best, length, reach = score, end - start, max(end, reach)
+            settled[-1] = Secret(settled[-1].start, reach, kind, score)
+        elif end > reach:
+            reach = end
+            settled[-1] = settled[-1]._replace(end=end)
     return tuple(settled)
 
 

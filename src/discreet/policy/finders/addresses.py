@@ -62,6 +62,8 @@ LONGEST_ENDING = 7
 UNITS = r"(?:apt|apartment|suite|ste|unit|floor|fl|flat|room|rm|building|bldg)\b\.? ?#?\w*\d"
 BOXES = r"p\.? ?o\.? ?box\b|postbox|(?:psc|unit) \d+,? box|\b[ad]po\b|(?:uss|usns|usnv|uscgc|fpo)\b"
 SIGN = re.compile(rf"\b(?:{UNITS}|{BOXES})")
+PARTS_OF_SIGNS = ("apt", "apart", "su", "ste", "unit", "fl", "ro", "rm", "bui", "bl", "box", "po", "us")
+"""Every sign has one of these in it, and to look for them takes less time than the search for a sign."""
 STATE_ZIP = re.compile(r"[A-Z](?<!\w[A-Z])[A-Z],? \d{5}(?:-\d{4})?(?![\w-])")
 """It begins with a class and looks back from behind it, because such patterns are searched for faster."""
 PLAIN_STREETS = word_set("street road avenue boulevard lane")
@@ -88,7 +90,9 @@ DIGIT = re.compile(r"\d")
 LEADING = re.compile(r"([^\W\d_]+(?:['’][^\W\d_]+)?)[ ,.]+")
 LONGEST_TRAILING = 40
 TRAILING = re.compile(r"[.,]?\s+([A-Z][a-z]*),?\Z")
-FARTHEST = 120
+SHORTEST = 5
+"""Fewer characters are no address."""
+SEPARATED = re.compile(r"[ .()]")
 CORNER = re.compile(rf"[Tt]he corner of {TOKEN}(?: {TOKEN})*(?: and {TOKEN}(?: {TOKEN})*)?")
 
 
@@ -98,11 +102,25 @@ BESIDE = re.compile(rf"[\w/-]{{0,9}}[.,]?[ \n,>?]{{1,6}}(\(?[{CAPITAL}][\w.]*|(?
 
 def find(page: Page) -> Iterator[Secret]:
     text = page.text
-    after = 0
+    after = which = 0
+    pieces = page.pieces
     for at, past in page.numbers:
-        if at < after or not _beside(text, at, past):
+        if at < after:
             continue
-        start, end = page.piece_at(at)
+        while which + 1 < len(pieces) and pieces[which + 1][0] <= at:
+            which += 1
+        start, end = pieces[which]
+        if _all_there_is(text, start, end, at, past):
+            if past - at >= SHORTEST and _announced(page, at, True) and _beside(text, at, past):
+                yield Secret(at, past, "ADDRESS", 0.6)
+            continue
+        beside = _beside(text, at, past)
+        if not beside:
+            continue
+        if end <= beside and _stands_alone(text, start, at, past):
+            if past - at >= SHORTEST and _announced(page, at, True):
+                yield Secret(at, past, "ADDRESS", 0.6)
+            continue
         line = _back(text, max(start, text.rfind("\n", start, at) + 1), at)
         before = text.rfind("\n", start, max(start, line - 1)) + 1
         for run in RUN.finditer(text, max(start, before) if SHIP.match(text, before) else line, end):
@@ -110,7 +128,7 @@ def find(page: Page) -> Iterator[Secret]:
                 break
             after = run.end()
             first, last = _trimmed(text, *run.span())
-            if last - first >= 5 and (score := _score(page, first, last)):
+            if last - first >= SHORTEST and (score := _score(page, first, last)):
                 yield Secret(first, last, "ADDRESS", score)
             if after >= past:
                 break  # the next run, which would take a search, cannot hold the number
@@ -129,16 +147,34 @@ def _back(text: str, line: int, at: int) -> int:
     return line
 
 
-def _beside(text: str, at: int, past: int) -> bool:
-    """Whether a capitalised word that is no month stands beside a number: without one there is no address."""
-    if (word := BESIDE.match(text, past)) and word[1].lower().rstrip(".") not in CALENDAR:
-        return True
+def _beside(text: str, at: int, past: int) -> int:
+    """Where a capitalised word that is no month stands beside a number, or the number; 0 if there is none."""
     gap = text[at - 1 : at]
-    if gap not in (" ", "#", "\n"):
+    if gap == " " or gap == "#" or gap == "\n":
+        before = text[max(0, at - 24) : at - 1].rstrip(" ,.#").rpartition(" ")[2].rpartition("\n")[2]
+        if before[:1].isupper() and before.lower() not in CALENDAR:
+            return at
+    word = BESIDE.match(text, past)
+    return word.start(1) if word and word[1].lower().rstrip(".") not in CALENDAR else 0
+
+
+def _all_there_is(text: str, start: int, end: int, at: int, past: int) -> bool:
+    """Whether a piece is a number and nothing else, but for the punctuation after it."""
+    if at != start or end - past > 2 or SEPARATED.search(text, at, past):
         return False
-    before = text[max(0, at - 24) : at - 1].rstrip(" ,.#").rpartition(" ")[2]
-    before = before.rpartition("\n")[2]
-    return before[:1].isupper() and before.lower() not in CALENDAR
+    return past == end or not text[past:end].strip(" .,?>")
+
+
+def _stands_alone(text: str, start: int, at: int, past: int) -> bool:
+    """Whether a number, behind which its piece ends, is a run by itself: the word before it does not belong to it."""
+    if SEPARATED.search(text, at, past) or text[past].isalnum():
+        return False
+    if at == start:
+        return True
+    if text[at - 1] != " ":
+        return False
+    word = text[max(start, text.rfind(" ", start, at - 1) + 1) : at - 1]
+    return word[:1].islower() and "\n" not in word and word not in JOINT_WORDS
 
 
 def _words(run: str) -> list[str]:
@@ -149,7 +185,9 @@ def _words(run: str) -> list[str]:
 def has_sign(run: str) -> bool:
     """Whether words in lower case have a word for streets among them, a unit or a box."""
     words = _words(run)
-    return not STREETS.isdisjoint(words) or _ends_as_street(words) or SIGN.search(run) is not None
+    if not STREETS.isdisjoint(words) or _ends_as_street(words):
+        return True
+    return any(map(run.__contains__, PARTS_OF_SIGNS)) and SIGN.search(run) is not None
 
 
 def _is_street(run: str) -> bool:
@@ -158,7 +196,7 @@ def _is_street(run: str) -> bool:
 
 
 def _ends_as_street(words: list[str]) -> bool:
-    return any(len(word) > LONGEST_ENDING and word.endswith(ENDINGS) for word in words)
+    return bool([word for word in words if len(word) > LONGEST_ENDING and word.endswith(ENDINGS)])
 
 
 def _said(page: Page) -> Iterator[Secret]:
@@ -173,7 +211,7 @@ def _said(page: Page) -> Iterator[Secret]:
             run = RUN.match(text, at + len(phrase), page.piece_at(at)[1])
             if run and has_sign(run[0].lower()):
                 first, last = _trimmed(text, *run.span())
-                if last - first >= 5:
+                if last - first >= SHORTEST:
                     yield Secret(first, last, "ADDRESS", 0.6)
             at = lower.find(phrase, at + 1)
 

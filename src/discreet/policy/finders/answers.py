@@ -12,50 +12,53 @@ announces them.
 """
 
 import re
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Sequence
 
-from discreet.policy.customersim import NO_NAMES
-from discreet.policy.finders.chat import TOO_COMMON, UNSURE
+from discreet.policy.finders.chat import UNSURE
 from discreet.policy.finders.page import Page
-from discreet.policy.finders.stretches import of_stretch
-from discreet.policy.lists import given, ordinary
+from discreet.policy.finders.shapes import dull, of_line, of_shape, shapes
+from discreet.policy.finders.stretches import TOKEN, Found
 from discreet.text.records import Secret
 
 CAPITAL = re.compile(r"[A-ZÀ-ÖØ-ÞΑ-ΩА-Я](?:(?<!I)|(?=[^\W_])|(?<=[^\W_]I))")
 """A capital that is not the word I; a pattern that begins with a class is searched for much faster than a choice."""
-PLAIN = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 ASKED = frozenset({"PERSON", "ADDRESS"})
 
 
 def find(page: Page) -> Iterator[Secret]:
     text, lower = page.text, page.lower
-    known, names, asks = ordinary(), _names_too(), page.asks_names
     sure = page.floor > UNSURE
+    lines: list[tuple[int, int, frozenset[str]]] = []
+    pieces: list[str] = []
     for (start, end, _, _), asked in zip(page.lines, page.asked, strict=True):
-        if CAPITAL.search(text, start + 1, end):
-            continue
-        words = PLAIN.findall(lower, start, end)
-        if known.issuperset(words) and (
-            len(words) > 4
-            or NO_NAMES.issuperset(words)
-            or (names.isdisjoint(words) and not (asks and "PERSON" in page.asked_at(start)))
-        ):
-            continue
-        if text.find("?", start, end) < 0:
-            for first, last, kind, score in of_stretch(lower[start:end], asked & ASKED, sure):
-                yield Secret(start + first, start + last, kind, score)
-            continue
-        at = start
-        while at < end:
-            stretch = page.stretch_at(at)
-            begin = max(at, stretch.start)
-            for first, last, kind, score in of_stretch(lower[begin : stretch.end], stretch.asked & ASKED, sure):
-                yield Secret(begin + first, begin + last, kind, score)
-            at = max(stretch.end, at + 1)
+        if text[start + 1 : end] == lower[start + 1 : end] or not CAPITAL.search(text, start + 1, end):
+            lines.append((start, end, asked & ASKED if asked else asked))
+            pieces.append(lower[start:end])
+    for shape, piece, (start, end, asked) in zip(shapes(pieces), pieces, lines, strict=True):
+        if "?" in piece:
+            if not dull(shape, asked):
+                yield from _with_questions(page, start, end, sure)
+        elif found := of_line(shape, asked, sure):
+            yield from _in_text(found, lower, start, end, len(shape))
 
 
-@cache
-def _names_too() -> frozenset[str]:
-    """Ordinary words that are given names."""
-    return (given() & ordinary()) - TOO_COMMON
+def _in_text(found: Sequence[Found], lower: str, start: int, end: int, words: int) -> Iterator[Secret]:
+    """What was found in words, in characters."""
+    if found[0][:2] == (0, words) and len(found) == 1 and lower[start].isalnum() and lower[end - 1].isalnum():
+        yield Secret(start, end, found[0][2], found[0][3])
+        return
+    edges = [match.span() for match in TOKEN.finditer(lower, start, end)]
+    for first, last, kind, score in found:
+        yield Secret(edges[first][0], edges[last - 1][1], kind, score)
+
+
+def _with_questions(page: Page, start: int, end: int, sure: bool) -> Iterator[Secret]:
+    """The stretches of a line one by one."""
+    at = start
+    while at < end:
+        stretch = page.stretch_at(at)
+        begin = max(at, stretch.start)
+        shape = shapes([page.lower[begin : stretch.end]])[0]
+        if found := of_shape(shape, stretch.asked & ASKED, sure):
+            yield from _in_text(found, page.lower, begin, stretch.end, len(shape))
+        at = max(stretch.end, at + 1)

@@ -72,7 +72,7 @@ TOO_COMMON = CHAT | word_set(
     """
 )
 """Given names that are far more often something else."""
-ORDINARY, NUMBER, STRANGE = range(3)
+ORDINARY, NUMBER, STRANGE = "ons"
 MOST_WORDS = 1 << 16
 UNSURE = 0.35
 """The score of a single strange word in a sentence."""
@@ -80,14 +80,18 @@ LONGEST_ANSWER = 14
 SHORTEST_CODE = 5
 
 
-class Sorts(dict[str, int]):
+class Sorts(dict[str, str]):
     """Of every word that was looked at lately: whether it is plain, a number or strange."""
 
-    def __missing__(self, word: str) -> int:
+    def __missing__(self, word: str) -> str:
         if len(self) >= MOST_WORDS:
             self.clear()
-        plain = word in KINDS_OF or word in CALENDAR or looks_ordinary(word)
-        self[word] = sort = NUMBER if word[0].isdigit() else ORDINARY if plain else STRANGE
+        if word[0].isdigit():
+            sort = NUMBER
+        else:
+            plain = word in KINDS_OF or word in CALENDAR or looks_ordinary(word)
+            sort = ORDINARY if plain else STRANGE
+        self[word] = sort
         return sort
 
 
@@ -101,7 +105,7 @@ def may_introduce(texts: Sequence[str]) -> bool:
     return ("am" in texts and "i" in texts) or ("is" in texts and "this" in texts)
 
 
-def may_be_bare(texts: Sequence[str], sorts: Sequence[int], asked: frozenset[str]) -> bool:
+def may_be_bare(texts: Sequence[str], sorts: str, asked: frozenset[str]) -> bool:
     """Whether words, from which those that people answer with were taken out, may be a bare answer."""
     if not 0 < len(texts) <= LONGEST_ANSWER:
         return False
@@ -110,17 +114,17 @@ def may_be_bare(texts: Sequence[str], sorts: Sequence[int], asked: frozenset[str
     return len(texts) <= 3 and NUMBER not in sorts and ("PERSON" in asked or not given().isdisjoint(texts))
 
 
-def may_hold_names(texts: Sequence[str], sorts: Sequence[int]) -> bool:
+def may_hold_names(texts: Sequence[str], sorts: str) -> bool:
     """Whether two strange words stand beside each other, or one of them is a given name."""
-    known, before = given(), ORDINARY
-    for word, sort in zip(texts, sorts, strict=True):
-        if sort == STRANGE and (before == STRANGE or word in known):
-            return True
-        before = sort
-    return False
+    if STRANGE * 2 in sorts:
+        return True
+    known = given()
+    if known.isdisjoint(texts):
+        return False
+    return any(sort == STRANGE and word in known for word, sort in zip(texts, sorts, strict=True))
 
 
-def may_be_code(texts: Sequence[str], sorts: Sequence[int]) -> bool:
+def may_be_code(texts: Sequence[str], sorts: str) -> bool:
     """Whether letters and digits stand beside each other in words that are short enough for a code."""
     letters = digits = False
     for word, sort in zip(texts, sorts, strict=True):

@@ -53,15 +53,28 @@ def find(page: Page) -> Iterator[Secret]:
         for part in page.parts:
             for match in PRIVATE_KEY.finditer(text, part.start, part.end):
                 yield Secret(*match.span(), "KEY", 1.0)
-    for word in {word for word in text.split() if len(word) >= SHORTEST_KEY}:
-        if any(map(str.isdigit, word)):
-            yield from _in_word(text, word)
+    for word in _long_words(page):
+        yield from _in_word(text, word)
     for word in PASSWORD_WORDS:
         at = lower.find(word)
         while at >= 0:
             if not lower[at - 1 : at].isalnum() and (said := PASSWORD.match(lower, at)):
                 yield from _password(said)
             at = lower.find(word, at + 1)
+
+
+def _long_words(page: Page) -> set[str]:
+    """The long words with a digit: those around the numbers of a page, which are few."""
+    text, done = page.text, 0
+    found: set[str] = set()
+    for start, end in page.numbers:
+        if end > done:
+            begin, done = max(done, text.rfind(" ", done, start) + 1), text.find(" ", end)
+            if done < 0:
+                done = len(text)
+            if done - begin >= SHORTEST_KEY:
+                found.update([word for word in text[begin:done].split() if len(word) >= SHORTEST_KEY])
+    return {word for word in found if any(map(str.isdigit, word))}
 
 
 def _in_word(text: str, word: str) -> Iterator[Secret]:

@@ -1,34 +1,35 @@
-r"""Names of people and places in text with capitals: runs of capitalised words, among them one that is no ordinary
-word.
+r"""Runs of capitalised words, and what of them may be a name: what has a word in it that is no ordinary one.
 
-    >>> from discreet.policy.finders.page import Page
-    >>> text = "Yesterday Ann van Dyke met Mr. Rose in Trondheim."
-    >>> [(text[s.start : s.end], s.kind) for s in find(Page(text)) if s.score >= 0.5]
-    [('Ann van Dyke', 'PERSON'), ('Mr. Rose', 'PERSON'), ('Trondheim', 'PLACE')]
+    >>> guesses("Yesterday Patricia", first=True, titled=False, asked=False)
+    [(10, 18, 0.75, 'PERSON')]
 
 A word is ordinary when a spelling dictionary has it in lower case. Ordinary words that begin a sentence, months and
 days are no names; ordinary words that are given names (Mark, Rose) are names inside a sentence, and a run of only
-ordinary words (a heading, a company) has a low score. A name that someone gave when asked is found everywhere in the
-text.
+ordinary words (a heading, a company) has a low score.
 """
 
 import re
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from discreet.policy.customersim import NO_NAMES
-from discreet.policy.finders.page import Page
 from discreet.policy.lists import family, given, looks_ordinary, ordinary, places, word_set
-from discreet.text.records import Secret
 
 CAPITAL = "A-ZÀ-ÖØ-ÞĀ-ɏͰ-ϿЀ-ӿԱ-Ֆ"
-WORD = rf"[{CAPITAL}][^\W\d_]*(?:(?:['’](?!s\b)|-)[^\W\d_]+)*"
 PARTICLES = "van|von|der|den|de|del|della|di|da|dos|du|la|le|el|al|bin|ibn|ter|ten|of|y|e|and|zu|af|av"
-RUN = re.compile(
-    rf"{WORD}(?:[ \u00a0](?:(?:{PARTICLES}) ){{0,3}}{WORD}|(?<=\b[A-Z])\. {WORD}|, (?={WORD} and {WORD}){WORD})*"
-)
+
+
+def _patterns(capital: str, letter: str, apostrophe: str, space: str) -> tuple[str, re.Pattern[str]]:
+    """One word with a capital, and runs of such words."""
+    word = rf"[{capital}]{letter}*(?:(?:{apostrophe}(?!s\b)|-){letter}+)*"
+    more = rf"{space}(?:(?:{PARTICLES}) ){{0,3}}{word}|(?<=\b[A-Z])\. {word}|, (?={word} and {word}){word}"
+    return word, re.compile(rf"{word}(?:{more})*")
+
+
+WORD, RUN = _patterns(CAPITAL, r"[^\W\d_]", "['’]", "[ \u00a0]")
+ASCII_RUN = _patterns("A-Z", "[A-Za-z]", "'", " ")[1]
+"""The same for text without other letters, in which it is searched for faster."""
 WORDS = re.compile(WORD)
 TITLES = word_set("mr mrs ms miss dr prof sir madam mister herr frau mme rev capt sgt lt col judge officer uncle aunt")
 HONORIFICS = TITLES | {f"{title}." for title in TITLES}
@@ -71,60 +72,18 @@ NATIONALITIES = word_set(
     """
 )
 """Peoples and religions: with a capital they say something about a person, though some are ordinary words too."""
-BEFORE_PLACE = frozenset(("in", "at", "from", "to", "near", "visit", "visiting"))
 END_OF_SENTENCE = frozenset(".!?:;\"“”„'‘(>[*•-–—|\n\t")
 LONG_HEADING = 5
-TITLE_ENDS = frozenset(f" {title} "[-3:] for title in HONORIFICS)
-"""The last characters of a title and the space after it: a look at them spares a look at the whole word."""
-NEVER = (sys.maxsize, sys.maxsize)
+SHORTEST_SHOUT = 5
+"""Fewer capitals are an acronym."""
+MOST_FORMS = 1 << 16
 
 
-class Guess(NamedTuple):
-    """A part of a run that may be a name."""
-
-    start: int
-    end: int
-    score: float
-    kind: str
-    """NAME where what stands before it decides between a person and a place."""
+Guess = tuple[int, int, float, str]
+"""Start and end of a part of a run that may be a name, the score, and the kind: NAME where what stands before it
+decides between a person and a place."""
 
 
-def find(page: Page) -> Iterator[Secret]:
-    text, lower, floor = page.text, page.lower, page.floor
-    told: list[Secret] = []
-    replies = iter(page.replies("PERSON") if page.asks_names else ())
-    begin, end = next(replies, NEVER)
-    for run in RUN.finditer(text):
-        name = run[0]
-        most = hope(name)
-        if most < 0:
-            continue
-        start = run.start()
-        while end <= start:
-            begin, end = next(replies, NEVER)
-        asked = begin <= start
-        titled = lower[start - 3 : start] in TITLE_ENDS and _word_before(lower, start) in HONORIFICS
-        if most < floor and not asked and not titled:
-            continue
-        word = _word_before(lower, start)
-        for low, high, score, kind in guesses(name, begins_sentence(text, start), titled, asked):
-            if kind == "NAME":
-                kind = "PLACE" if word in BEFORE_PLACE else "PERSON"
-            secret = Secret(start + low - (len(word) + 1 if titled and not low else 0), start + high, kind, score)
-            if asked or titled:
-                told.append(secret)
-            yield secret
-    if told:
-        yield from everywhere(page, told)
-
-
-def _word_before(lower: str, start: int) -> str:
-    """The word, of no more than ten letters, that stands before a place and a space."""
-    before = lower[max(0, start - 12) : start]
-    return before[max(before.rfind(" ", 0, -1), before.rfind("\n", 0, -1)) + 1 : -1] if before[-1:] == " " else ""
-
-
-@lru_cache(maxsize=1 << 16)
 def hope(run: str) -> float:
     """A bound on the score of a run that nothing around it says is a name; below 0, it is never one.
 
@@ -135,52 +94,132 @@ def hope(run: str) -> float:
     if " " in run or "\u00a0" in run:
         return 1.0
     alone = guesses(run, False, False, False)
-    return alone[0].score if alone else -1.0
+    return alone[0][2] if alone else -1.0
 
 
-@lru_cache(maxsize=1 << 15)
-def guesses(run: str, first: bool, titled: bool, asked: bool) -> tuple[Guess, ...]:
+class Hopes(dict[str, float]):
+    """The hope of every run that was seen lately."""
+
+    def __missing__(self, run: str) -> float:
+        if len(self) >= MOST_FORMS:
+            self.clear()
+        self[run] = found = hope(run)
+        return found
+
+
+HOPES = Hopes()
+
+
+def guesses(run: str, first: bool, titled: bool, asked: bool) -> list[Guess]:
     """What of a run of capitalised words may be names; `first` says that it begins a sentence."""
-    words = WORDS.findall(run)
-    forms = [form(word) for word in words]
-    low, high = 0, len(words)
-    if first and not titled and _beginner(forms):
-        low = 1
-    while low < high and forms[low].plain:
-        low += 1
-    while low < high and forms[high - 1].plain:
-        high -= 1
-    parts = [(low, high)] if high - low < LONG_HEADING else _parts(forms, low, high)
-    return tuple(_guess(run, words, forms, part, first, titled, asked) for part in parts if part[0] < part[1])
-
-
-def _beginner(forms: Sequence["Form"]) -> bool:
-    """Whether the first word is capitalised only because it begins a sentence."""
-    if forms[0].low not in ordinary() or forms[0].low in NATIONALITIES:
-        return False
-    return len(forms) == 1 or not (forms[0].given or forms[0].family) or forms[1].plain
+    words = [run] if run.isalpha() else WORDS.findall(run)
+    forms = list(map(FORMS.__getitem__, words))
+    found: list[Guess] = []
+    for low, high, other, place in plan("".join([form[0] for form in forms]), first, titled, asked):
+        listed = " ".join([form[1:] for form in forms[low:high]]) in places()
+        score, kind = place if listed else other
+        if high - low == len(words):
+            found.append((0, len(run), score, kind))
+        else:
+            spans = [match.span() for match in WORDS.finditer(run)]
+            found.append((spans[low][0], spans[high - 1][1], score, kind))
+    return found
 
 
 class Form(NamedTuple):
     """What is known of a capitalised word."""
 
-    low: str
     plain: bool
     """It may be capitalised and is no name."""
     unknown: bool
     """It is no ordinary word."""
     given: bool
     family: bool
+    beginner: bool
+    """It may be capitalised because it begins a sentence."""
+    nationality: bool
+    company: bool
+    capitals: int
+    """How many letters it has, no more than SHORTEST_SHOUT, if all of them are capitals."""
 
 
-@lru_cache(maxsize=1 << 16)
+class Forms(dict[str, str]):
+    """Of every word that was looked at lately: a letter for its form, and the word in lower case.
+
+    Strings, because there are many of them, and the garbage collector would look at every tuple again and again.
+    """
+
+    def __init__(self) -> None:
+        self.letters: dict[Form, str] = {}
+        self.of_letters: list[Form] = []
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= MOST_FORMS:
+            self.clear()
+        low = word.lower().replace("’", "'")
+        form = _form(word, low)
+        letter = self.letters.get(form)
+        if letter is None:
+            letter = self.letters[form] = chr(len(self.of_letters))
+            self.of_letters.append(form)
+        self[word] = found = letter + low
+        return found
+
+
+FORMS = Forms()
+
+
 def form(word: str) -> Form:
-    low = word.lower().replace("’", "'")
+    return FORMS.of_letters[ord(FORMS[word][0])]
+
+
+def _form(word: str, low: str) -> Form:
+    usual, nationality = low in ordinary(), low in NATIONALITIES
     plain = low in NOT_NAMES or low in NO_NAMES or ("'" in low and looks_ordinary(low))
-    unknown = low in NATIONALITIES or not (low in ordinary() or low in NOT_NAMES or len(low) < 2)
-    if unknown and ("-" in low or "'" in low):
+    unknown = nationality or not (usual or low in NOT_NAMES or len(low) < 2)
+    if unknown and not low.isalnum() and ("-" in low or "'" in low):
         unknown = not all(part in ordinary() for part in re.split("['-]", low) if len(part) > 1)
-    return Form(low, plain, unknown, low in given(), low in family())
+    capitals = min(len(word), SHORTEST_SHOUT) if word.isupper() else 0
+    beginner = usual and not nationality
+    return Form(plain, unknown, low in given(), low in family(), beginner, nationality, low in COMPANY, capitals)
+
+
+Verdict = tuple[float, str]
+"""A score and a kind."""
+
+
+@lru_cache(maxsize=1 << 14)
+def plan(letters: str, first: bool, titled: bool, asked: bool) -> list[tuple[int, int, Verdict, Verdict]]:
+    """Which words of a run may be names, and what they then are: unless they are a place in the list, and if so.
+
+    New names are mostly made of words of the same few sorts as old ones, so this is remembered by the sorts.
+    """
+    forms = [FORMS.of_letters[ord(letter)] for letter in letters]
+    low, high = 0, len(forms)
+    if first and not titled and _begins_only(forms):
+        low = 1
+    while low < high and forms[low].plain:
+        low += 1
+    while low < high and forms[high - 1].plain:
+        high -= 1
+    parts = [(low, high)] if high - low < LONG_HEADING else _parts(forms, low, high)
+    return [
+        (
+            low,
+            high,
+            _verdict(forms[low:high], first and low == 0, titled, asked, False),
+            _verdict(forms[low:high], first and low == 0, titled, asked, True),
+        )
+        for low, high in parts
+        if low < high
+    ]
+
+
+def _begins_only(forms: Sequence[Form]) -> bool:
+    """Whether the first word is capitalised only because it begins a sentence."""
+    if not forms[0].beginner:
+        return False
+    return len(forms) == 1 or not (forms[0].given or forms[0].family) or forms[1].plain
 
 
 def _parts(forms: Sequence[Form], low: int, high: int) -> list[tuple[int, int]]:
@@ -197,52 +236,26 @@ def _parts(forms: Sequence[Form], low: int, high: int) -> list[tuple[int, int]]:
     return parts
 
 
-def _guess(
-    run: str,
-    words: Sequence[str],
-    forms: Sequence[Form],
-    part: tuple[int, int],
-    first: bool,
-    titled: bool,
-    asked: bool,
-) -> Guess:
-    low, high = part
-    chosen = forms[low:high]
-    start, end = 0, len(run)
-    if high - low < len(words):
-        spans = [match.span() for match in WORDS.finditer(run)]
-        start, end = spans[low][0], spans[high - 1][1]
-    known = strange = False
-    for one in chosen:
-        known = known or one.given
-        strange = strange or one.unknown
-    company = chosen[-1].low in COMPANY
-    lows = [one.low for one in chosen]
-    place = " ".join(lows) in places()
-    score = _score(words[low], chosen, known, strange, first and low == 0, titled, asked, company or place)
-    if NATIONALITIES.issuperset(lows):
-        return Guess(start, end, max(score, 0.55), "NATIONALITY")
-    kind = "ORGANIZATION" if company else "PERSON" if known or titled else "PLACE" if place else "NAME"
-    return Guess(start, end, score, "PLACE" if place and not titled and not company else kind)
+def _verdict(forms: Sequence[Form], first: bool, titled: bool, asked: bool, place: bool) -> Verdict:
+    company = forms[-1].company
+    score = _score(forms, first, titled, asked, company or place)
+    if all(one.nationality for one in forms):
+        return max(score, 0.55), "NATIONALITY"
+    if place and not titled and not company:
+        return score, "PLACE"
+    known = any(one.given for one in forms)
+    return score, "ORGANIZATION" if company else "PERSON" if known or titled else "PLACE" if place else "NAME"
 
 
-def _score(
-    word: str,
-    forms: Sequence[Form],
-    known: bool,
-    strange: bool,
-    first: bool,
-    titled: bool,
-    asked: bool,
-    listed: bool,
-) -> float:
+def _score(forms: Sequence[Form], first: bool, titled: bool, asked: bool, listed: bool) -> float:
     several = len(forms) > 1
+    known, strange = any(one.given for one in forms), any(one.unknown for one in forms)
     if titled:
         return 0.9
     if asked and (strange or several or known):
         return 0.85
-    if strange and not several and word.isupper():
-        return 0.35 if len(word) < 5 else 0.5  # an acronym, or a name in capitals
+    if strange and not several and forms[0].capitals:
+        return 0.35 if forms[0].capitals < SHORTEST_SHOUT else 0.5  # an acronym, or a name in capitals
     if strange:
         return 0.85 if known and several else 0.75 if known or several else 0.55
     if known and (several or not first):
@@ -258,25 +271,3 @@ def begins_sentence(text: str, at: int) -> bool:
     while at >= 0 and text[at] == " ":
         at -= 1
     return at < 0 or text[at] in END_OF_SENTENCE
-
-
-def everywhere(page: Page, names: Sequence[Secret]) -> Iterator[Secret]:
-    """Every other place of its text where a name that was told, or a word of it that is not ordinary, stands."""
-    known = {name.start for name in names}
-    values: dict[tuple[str, int], float] = {}
-    ends: dict[int, int] = {}
-    for name in names:
-        value, part = page.text[name.start : name.end], page.part_at(name.start)
-        ends[part.start] = part.end
-        for word in (value, *(word for word in WORDS.findall(value) if form(word).unknown)):
-            if len(word) > 2:
-                key = word, part.start
-                values[key] = max(name.score - 0.05, values.get(key, 0))
-    for (value, begin), score in values.items():
-        at = page.text.find(value, begin, ends[begin])
-        while at >= 0:
-            end = at + len(value)
-            whole = not page.text[at - 1 : at].isalnum() and not page.text[end : end + 1].isalnum()
-            if whole and at not in known:
-                yield Secret(at, end, "PERSON", score)
-            at = page.text.find(value, end, ends[begin])

@@ -13,7 +13,7 @@ it is, is decided by check digits and shape, then by the words before it (`ssn`,
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import pairwise
+from operator import ne
 
 from discreet.policy.finders import checksums
 from discreet.policy.finders.asking import kinds_named
@@ -54,14 +54,15 @@ SPOKEN = re.compile(r"[^\d\n]*")
 NO_DIGITS = str.maketrans("", "", " .-/()")
 CODED = frozenset({"REFERENCE", "LICENCE", "PASSPORT", "ACCOUNT", "SSN", "CARD", "PASSWORD"})
 COUNTED = frozenset({"REFERENCE", "LICENCE", "PASSPORT", "PASSWORD", "CARD", "EMAIL"})
+CODE_NOT_AFTER = frozenset("@/_&=")
+CODE_NOT_BEFORE = frozenset("@_")
 NEVER_BEFORE = frozenset("$€£¥.,%")
 
 
 def find(page: Page) -> Iterator[Secret]:
     text, lower = page.text, page.lower
     done = 0
-    anywhere = _personal(lower)
-    personal: dict[int, bool] = {}
+    personal = _personal(lower)
     for start, end in page.numbers:
         if start < done:
             continue
@@ -76,13 +77,10 @@ def find(page: Page) -> Iterator[Secret]:
             if (after in "- yY" and AGE.match(lower, end)) or lower[max(0, start - 9) : start].endswith(AGED):
                 yield Secret(start, end, "AGE", 0.6)
         elif before not in NEVER_BEFORE and not after.isalpha():
-            if end - start == 4 and not anywhere and YEAR.match(text, start):
+            if end - start == 4 and not personal and YEAR.match(text, start):
                 continue
-            if anywhere:
-                part = page.part_at(start)
-                if part.start not in personal:
-                    personal[part.start] = _personal(lower[part.start : part.end])
-            yield from _number(page, start, end, anywhere and personal[part.start])
+            if secret := _number(page, start, end, personal):
+                yield secret
     yield from _births(page)
 
 
@@ -124,17 +122,18 @@ def announced(page: Page, start: int) -> frozenset[str]:
     return kinds_named(before[len(before) - spoken :]) | page.asked_at(start)
 
 
-def _number(page: Page, start: int, end: int, personal: bool) -> Iterator[Secret]:
+def _number(page: Page, start: int, end: int, personal: bool) -> Secret | None:
     shown = page.text[start:end]
-    digits = shown.translate(NO_DIGITS)
-    length = len(digits)
-    if length < 4 or (not personal and shown[0] in "12" and YEARS.fullmatch(shown)):
-        return
+    digits = shown if shown.isdigit() else shown.translate(NO_DIGITS)
+    if len(digits) < 4:
+        return None
+    if shown[0] in "12" and YEARS.fullmatch(shown):
+        part = page.part_at(start)
+        if not personal or not _personal(page.lower[part.start : part.end]):
+            return None
     international = page.text[start - 1 : start] in ("+", "(")
-    named = announced(page, start)
-    kind, score = _kind(page, start, end, shown, digits, named, international)
-    if score:
-        yield Secret(start - international, end, kind, score)
+    kind, score = _kind(page, start, end, shown, digits, announced(page, start), international)
+    return Secret(start - international, end, kind, score) if score else None
 
 
 def _kind(
@@ -180,27 +179,27 @@ def _grouped_as_phone(shown: str) -> bool:
     return len(groups) in (1, 3, 4, 5) and (len(groups) == 1 or len(groups[-1]) <= 4)
 
 
-def _code(page: Page, at: int) -> Iterator[Secret]:
+def _code(page: Page, at: int) -> list[Secret]:
     """The run of letters, digits and hyphens around a digit."""
     text, lower = page.text, page.lower
     before = CODE_BACKWARDS.match(text[max(0, at - 24) : at][::-1])
     start = at - before.end() if before else at
     match = CODE.match(text, start)
-    if (
-        match is None
-        or text[start - 1 : start] in ("@", "/", "_", "&", "=")
-        or text[match.end() : match.end() + 1] in ("@", "_")
-    ):
-        return
-    if end := _account_end(text, start):
-        yield Secret(start, end, "ACCOUNT", 1.0)
-        return
+    if match is None or text[start - 1 : start] in CODE_NOT_AFTER:
+        return []
+    end = match.end()
+    if text[end : end + 1] in CODE_NOT_BEFORE:
+        return []
+    if account := _account_end(text, start):
+        return [Secret(start, account, "ACCOUNT", 1.0)]
+    found: list[Secret] = []
     named = announced(page, start)
     if "LICENCE" in named and (plate := PLATE.match(text, start)):
-        yield Secret(*plate.span(), "PLATE", 0.85)
-    kind, score = _sort_of_code(lower[start : match.end()])
+        found.append(Secret(*plate.span(), "PLATE", 0.85))
+    kind, score = _sort_of_code(lower[start:end])
     if kind:
-        yield Secret(start, match.end(), kind, 0.8 if named & CODED else score)
+        found.append(Secret(start, end, kind, score if named.isdisjoint(CODED) else 0.8))
+    return found
 
 
 @lru_cache(maxsize=1 << 14)
@@ -227,8 +226,9 @@ def _account_end(text: str, start: int) -> int:
 
 def _randomness(code: str) -> float:
     """How much a code looks like one that was given out, and not like a name of a thing (B-52, mp3)."""
-    digits = sum(map(str.isdigit, code))
-    changes = sum([a.isdigit() != b.isdigit() for a, b in pairwise(code)])
+    digit = list(map(str.isdigit, code))
+    digits = sum(digit)
+    changes = sum(map(ne, digit, digit[1:]))
     if len(code) >= 8 and digits >= 2 and (changes > 1 or digits >= 4):
         return 0.65
     return 0.5 if len(code) >= 6 and digits >= 3 else 0.3

@@ -224,7 +224,7 @@ class Page:
             if last == WALL:
                 asked = NOTHING
             elif not speaker and not last:
-                asked = self._question(begin, end)
+                asked = self._question(begin, end) if self.text.find("?", begin, end) >= 0 else NOTHING
             elif speaker != last:
                 asked = asked_in(self.lower[begin:end])
             found.append(asked | named if named else asked)

@@ -9,7 +9,7 @@ All are in lower case. `SOURCES.md` beside them says where they come from, `buil
 """
 
 import gzip
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -69,36 +69,32 @@ def places() -> frozenset[str]:
     return frozenset(_lines("places"))
 
 
-@lru_cache(maxsize=1 << 16)
 def looks_ordinary(word: str) -> bool:
     """Whether a word in lower case is in the list, or is a frequent one with a slip, or two of them run together."""
-    if word in ordinary() or _contraction(word):
+    if word in ordinary() or (not word.isalnum() and _contraction(word)):
         return True
     if word in given() or word in family() or word in places():
         return False
     if len(word) > LONGEST_SLIP:
         return False
-    joined, frequent, without_one = _frequent()
+    joined, without_one, one_letter_off = _frequent()
     for at in range(2, len(word) - 1):
         if word[:at] in joined and word[at:] in joined:
             return True
     if len(word) < SHORTEST_SLIP:
         return False
-    shorter = _shorter(word)
-    return word in without_one or not without_one.isdisjoint(shorter) or not frequent.isdisjoint(shorter)
+    return word in without_one or not one_letter_off.isdisjoint(_shorter(word))
 
 
 @cache
 def _frequent() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """Words that are run together, words that slips are recognised in, and the latter with any one letter left out."""
+    """Words that are run together; words that slips are recognised in, with any one letter left out; and with or
+    without one left out: what a word with one letter left out is among if that letter was wrong or too many."""
     words = _lines("ordinary")
     joined = {word for word in words[:RUN_TOGETHER] if len(word) > 3} | CHAT | SHORT
     frequent = [word for word in words[:FREQUENT] if len(word) >= SHORTEST_SLIP]
-    return (
-        frozenset(joined),
-        frozenset(frequent),
-        frozenset(shorter for word in frequent for shorter in _shorter(word)),
-    )
+    without_one = frozenset(shorter for word in frequent for shorter in _shorter(word))
+    return frozenset(joined), without_one, without_one.union(frequent)
 
 
 def _contraction(word: str) -> bool:
