@@ -191,11 +191,12 @@ def _say(what: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--authors", type=int, default=100)
+    parser.add_argument("--place", type=Path, help="where runs are [runs/authors-AUTHORS]")
     parser.add_argument("--share", type=float, default=0.5, help="share of each author's messages")
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--only", nargs="*", default=RUNS, help="mechanisms, regularizers with @WEIGHT")
     options = parser.parse_args()
-    place = place_of(options.authors)
+    place = options.place or place_of(options.authors)
     prepare(place, options.authors, options.share)
     _say("prepared")
     for name in options.only:

@@ -194,10 +194,11 @@ def training_plot(runs: dict[str, dict[str, Any]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--authors", type=int, default=100)
+    parser.add_argument("--place", type=Path, help="where runs are [runs/authors-AUTHORS]")
     parser.add_argument("--only", nargs="*", help="runs to compare [all]")
     parser.add_argument("--plots", type=Path, help="where plots go [nowhere]")
     options = parser.parse_args()
-    comparing = Comparing(place_of(options.authors), options.only)
+    comparing = Comparing(options.place or place_of(options.authors), options.only)
     plots = {"authors-training": training_plot(comparing.runs)}
     for level, perplexity in comparing.levels().items():
         rows = comparing.at(perplexity)
