@@ -1,6 +1,6 @@
 """How fast policies read, beside a plain loop over the library below them.
 
-    OMP_NUM_THREADS=1 python -m benchmarks.policies_speed [--data ../shared/data] [--megabytes 2] [--texts 400]
+    OMP_NUM_THREADS=1 python -m benchmarks.policies_speed [--data DIR] [--megabytes 2] [--texts 400] [--only pii]
 
 One core, in processor time of this process. `pii` reads articles, sentences, chats and dialogs it has not seen: the
 first half of each kind warms it up, the other half is timed in parts, and the median part counts (the fastest stands
@@ -29,6 +29,7 @@ from discreet.text.reading import open_records
 from discreet.text.records import Record
 
 PARTS = 8
+WITHOUT_MODEL = ("pii", "customersim")
 DATA = Path(__file__).parents[1].parent / "shared" / "data"
 
 
@@ -123,9 +124,10 @@ def main() -> None:
     parser.add_argument("--megabytes", type=float, default=2)
     parser.add_argument("--texts", type=int, default=400)
     parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("--only", choices=WITHOUT_MODEL, help="only this policy, and none on spaCy")
     options = parser.parse_args()
     print("| policy | text | bytes each | MB/s | fastest part |\n|---|---|---:|---:|---:|")
-    for spec in ("pii", "customersim"):
+    for spec in (options.only,) if options.only else WITHOUT_MODEL:
         begin = time.process_time()
         made = policy(spec)
         walk(made, [Record(id="1", text="Warm up, please: Zebulon 22 and thnks")])
@@ -134,6 +136,8 @@ def main() -> None:
             median, fastest = of_fresh_text(made, records)
             size = sum(len(record.text.encode()) for record in records) / len(records)
             print(f"| {spec} | {name} | {size:,.0f} | {median / 1e6:.2f} | {fastest / 1e6:.2f} |", flush=True)
+    if options.only:
+        return
     model = installed_model()
     if model is None:
         print("left out: no spaCy model is installed")
