@@ -1,13 +1,13 @@
 """Author privacy on real chat: what regularizers and author-level dp-sgd cost, and what they hide (ubuntu-irc).
 
     python -m benchmarks.authors                             # 100 authors: trains and measures; goes on after a kill
-    python -m benchmarks.authors --authors 700 --share .3    # more authors, fewer messages of each
+    python -m benchmarks.authors --authors 700 --share 1     # more authors, more of their messages
     python -m benchmarks.authors --only none adversarial@3   # some of the runs; @3 is the regularizer's weight
     python -m benchmarks.authors_results                     # table and plots of what has been run
 
-The people with the most messages in the channel (its bots are left out), with every second of their messages: the share
+The people with the most messages in the channel (its bots are left out), with every fourth of their messages: the share
 keeps the distance between those who write much and those who write little, and a training in minutes on one core. Each
-has two canaries of five random words, with 1 to 10, 20, 30, 40 and 50 copies in turn. Vocabulary and words of canaries
+has a canary of five random words, with 1 to 10, 20, 30, 40 and 50 copies in turn. Vocabulary and words of canaries
 come from everybody else's messages, which are taken for public. The weights of every epoch are kept and measured, so
 that mechanisms can be compared where they predict equally well. `runs/authors-100/NAME.json` has what was found.
 """
@@ -48,7 +48,7 @@ from discreet.text.writing import write
 DATA = Path("../shared/data/ubuntu-irc")
 BOT = re.compile(r"l?ubot|floodbot|ubuntulog", re.IGNORECASE)
 COPIES = (*range(1, 11), 20, 30, 40, 50)
-CANARIES = 2
+CANARIES = 1
 """For each author."""
 WORDS = 2000
 VOCABULARY = 3000
@@ -192,8 +192,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--authors", type=int, default=100)
     parser.add_argument("--place", type=Path, help="where runs are [runs/authors-AUTHORS]")
-    parser.add_argument("--share", type=float, default=0.5, help="share of each author's messages")
-    parser.add_argument("--epochs", type=int, default=10)
+    parser.add_argument("--share", type=float, default=0.25, help="share of each author's messages")
+    parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--only", nargs="*", default=RUNS, help="mechanisms, regularizers with @WEIGHT")
     options = parser.parse_args()
     place = options.place or place_of(options.authors)

@@ -52,6 +52,7 @@ def test_a_run_is_attacked_with_the_canaries_beside_its_data(folder):
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert set(found["findings"]) == {"audit", "engine", "exposure", "extraction", "membership", "tab"}
+    assert "a value for 'author'" in found["left_out"]["attribute"]  # these records name none
     assert found["refuted"] is None
     assert found["guarantee"]["lower_bound"] <= found["guarantee"]["epsilon"]
     assert read_json(folder / "runs/a/attacks.json")["findings"] == json.loads(json.dumps(found["findings"]))
