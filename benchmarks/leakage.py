@@ -88,7 +88,7 @@ def attacked(run: Run, corpus: Corpus, manifest: Manifest) -> list[dict[str, Any
 def result(name: str, mechanism: str, miss: float) -> dict[str, Any]:
     """One training and what was found, or what was found before."""
     place = PLACE / name / f"{mechanism}-{miss:g}"
-    file = place.with_suffix(".json")
+    file = place.with_name(f"{place.name}.json")
     if file.is_file():
         known: dict[str, Any] = read_json(file)
         return known

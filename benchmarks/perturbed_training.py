@@ -48,7 +48,7 @@ def planted(records: int, canaries: int) -> tuple[Corpus, Manifest]:
 def result(form: str, epsilon: float | None, options: argparse.Namespace) -> dict[str, Any]:
     """One training and its scores, or those of before."""
     place = options.place / (form if epsilon is None else f"{form}-{epsilon:g}")
-    file = place.with_suffix(".json")
+    file = place.with_name(f"{place.name}.json")
     if file.is_file():
         known: dict[str, Any] = read_json(file)
         return known
