@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.policy.finders import addresses, answers, names, numbers, shapes, stretches
+from discreet.policy.finders import addresses, answers, keys, names, numbers, shapes, stretches
 from discreet.policy.finders.asking import NOTHING, asked_in, kinds_named
 from discreet.policy.finders.chat import UNSURE
 from discreet.policy.finders.names import HONORIFICS, guesses, hope
@@ -187,8 +187,33 @@ def test_a_run_is_judged_by_its_own_words_and_not_by_those_of_the_first_run_of_i
     words: list[str], first: bool, titled: bool, asked: bool
 ) -> None:
     run = " ".join(words) or "Rose"
-    told = guesses(run, first, titled, asked)
+    told = guesses.__wrapped__(run, first, titled, asked)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(names, "FORMS", names.Forms())
         patch.setattr(names, "plan", names.plan.__wrapped__)
-        assert guesses(run, first, titled, asked) == told
+        assert guesses.__wrapped__(run, first, titled, asked) == told
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(st.text("AbI zé.,'-\nande", max_size=40))
+def test_runs_in_text_without_other_letters_are_the_same_runs(text: str) -> None:
+    plain = text.replace("é", "e")
+    assert [run.span() for run in names.ASCII_RUN.finditer(plain)] == [run.span() for run in names.RUN.finditer(plain)]
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(st.lists(TEXTS, max_size=4))
+def test_a_number_by_itself_is_an_address_where_the_search_for_addresses_finds_one(texts: list[str]) -> None:
+    page = Page("\n".join(f"USER: {text}" for text in texts))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(addresses, "_all_there_is", lambda *_: False)
+        patch.setattr(addresses, "_stands_alone", lambda *_: False)
+        every = list(addresses.find(page))
+    assert list(addresses.find(page)) == every
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(st.text("abcdefgh1 \n\t-", max_size=80))
+def test_long_words_with_a_digit_stand_around_numbers(text: str) -> None:
+    every = {word for word in text.split() if len(word) >= keys.SHORTEST_KEY and any(map(str.isdigit, word))}
+    assert keys._long_words(Page(text)) == every

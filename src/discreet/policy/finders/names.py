@@ -1,7 +1,7 @@
 r"""Runs of capitalised words, and what of them may be a name: what has a word in it that is no ordinary one.
 
     >>> guesses("Yesterday Patricia", first=True, titled=False, asked=False)
-    [(10, 18, 0.75, 'PERSON')]
+    ((10, 18, 0.75, 'PERSON'),)
 
 A word is ordinary when a spelling dictionary has it in lower case. Ordinary words that begin a sentence, months and
 days are no names; ordinary words that are given names (Mark, Rose) are names inside a sentence, and a run of only
@@ -110,7 +110,8 @@ class Hopes(dict[str, float]):
 HOPES = Hopes()
 
 
-def guesses(run: str, first: bool, titled: bool, asked: bool) -> list[Guess]:
+@lru_cache(maxsize=1 << 15)
+def guesses(run: str, first: bool, titled: bool, asked: bool) -> tuple[Guess, ...]:
     """What of a run of capitalised words may be names; `first` says that it begins a sentence."""
     words = [run] if run.isalpha() else WORDS.findall(run)
     forms = list(map(FORMS.__getitem__, words))
@@ -123,7 +124,7 @@ def guesses(run: str, first: bool, titled: bool, asked: bool) -> list[Guess]:
         else:
             spans = [match.span() for match in WORDS.finditer(run)]
             found.append((spans[low][0], spans[high - 1][1], score, kind))
-    return found
+    return tuple(found)
 
 
 class Form(NamedTuple):

@@ -79,8 +79,8 @@ def find(page: Page) -> Iterator[Secret]:
         elif before not in NEVER_BEFORE and not after.isalpha():
             if end - start == 4 and not personal and YEAR.match(text, start):
                 continue
-            if number := _number(page, start, end, personal):
-                yield number
+            if found := _number(page, start, end, personal):
+                yield found
     yield from _births(page)
 
 
