@@ -3,7 +3,6 @@
 import random
 
 import numpy as np
-import torch
 
 from discreet.mechanisms.leakage import states_of
 from discreet.mechanisms.run import Run
@@ -19,12 +18,10 @@ OWN = {"Ada": ["alas", "mind"], "Ben": ["yeah", "cool"], "Cleo": ["oh", "dear"],
 
 
 def styled(number: int) -> Record:
-    """Words that all authors use, and after every second one an interjection of the author's own."""
+    """Words that all authors use, and a last one that only this author does."""
     draw = random.Random(number)
     author = AUTHORS[number % len(AUTHORS)]
-    words: list[str] = []
-    for _ in range(draw.randrange(3, 6)):
-        words += [draw.choice(SHARED), draw.choice(OWN[author]), draw.choice(SHARED)]
+    words = [*draw.choices(SHARED, k=draw.randrange(3, 7)), draw.choice(OWN[author])]
     fields = {"clinic": f"clinic {number % 2}", "rooms": [1, 2]}
     return Record(str(number), " ".join(words), author=author, label=number % 3, fields=fields)
 
@@ -52,12 +49,8 @@ def probed(run: Run, records: int = 800) -> float:
 
 def settings(**changes: object) -> dict[str, object]:
     return {
-        "model": {"name": "lstm", "embedding": 32, "hidden": 32, "dropout": 0.1},
+        "model": {"name": "lstm", "embedding": 16, "hidden": 16, "dropout": 0.0},
         "tokenizer": {"train": "bpe", "vocabulary": 320},
-        "training": {"epochs": 6, "batch_size": 12, "learning_rate": 0.005, "precision": "float32", **changes},
+        "training": {"epochs": 6, "batch_size": 12, "learning_rate": 0.02, "precision": "float32", **changes},
         "seed": 5,
     }
-
-
-def single_threaded() -> None:
-    torch.set_num_threads(1)
