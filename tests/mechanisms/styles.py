@@ -15,6 +15,7 @@ from discreet.text.vocabulary import load_tokenizer
 AUTHORS = ["Ada", "Ben", "Cleo", "Dan"]
 SHARED = ["we", "met", "team", "saw", "plan", "week", "good"]
 OWN = {"Ada": ["alas", "mind"], "Ben": ["yeah", "cool"], "Cleo": ["oh", "dear"], "Dan": ["indeed", "sir"]}
+RIDGE = 0.25
 
 
 def styled(number: int) -> Record:
@@ -34,7 +35,11 @@ def styles(train: int = 240, valid: int = 40) -> Corpus:
 
 
 def probed(run: Run, records: int = 800) -> float:
-    """How often a fresh linear probe names the author of a text it has not seen, from the model's last state."""
+    """How often a fresh linear probe names the author of a text it has not seen, from the model's last state.
+
+    The probe is a ridge regression on states scaled to deviation 1. Its ridge is what noise is in real text: without
+    any, what is left of a word in a state could be read however faint it is.
+    """
     texts = [styled(n) for n in range(20_000, 20_000 + records)]
     encoded = Encoder(load_tokenizer(run.model_folder)).encode_all((record, ()) for record in texts)
     states = states_of(load_model(run.model_folder), encoded, "last").double().numpy()
@@ -42,7 +47,7 @@ def probed(run: Run, records: int = 800) -> float:
     inputs = np.concatenate([states, np.ones((len(states), 1))], axis=1)
     half = records // 2
     wanted = np.eye(len(AUTHORS))[encoded.authors[:half]]
-    ridge = inputs[:half].T @ inputs[:half] + np.eye(inputs.shape[1])
+    ridge = inputs[:half].T @ inputs[:half] + RIDGE * half * np.eye(inputs.shape[1])
     guessed = (inputs[half:] @ np.linalg.solve(ridge, inputs[:half].T @ wanted)).argmax(1)
     return float((guessed == encoded.authors[half:]).mean())
 
