@@ -1,6 +1,7 @@
 """Invented authors with a style each: what a model that hides authors has to hide, and an attacker who looks for it."""
 
 import random
+from typing import Any
 
 import numpy as np
 
@@ -52,7 +53,7 @@ def probed(run: Run, records: int = 800) -> float:
     return float((guessed == encoded.authors[half:]).mean())
 
 
-def settings(**changes: object) -> dict[str, object]:
+def settings(**changes: Any) -> dict[str, Any]:
     return {
         "model": {"name": "lstm", "embedding": 16, "hidden": 16, "dropout": 0.0},
         "tokenizer": {"train": "bpe", "vocabulary": 320},

@@ -1,5 +1,7 @@
 """What adversarial training is for: hidden states that tell less of the author to an attacker who comes later."""
 
+from typing import Any
+
 import torch
 
 from discreet.mechanisms.adversarial import AdversarialOptions, Opponent
@@ -19,10 +21,8 @@ def test_a_fresh_probe_reads_less_of_the_author_from_an_adversarial_model_than_f
         "discriminator": discriminator,
     }
     corpus = styles(160)
-    runs = [
-        train(corpus, "nothing", mechanism, output=tmp_path / name, progress=False, **own)
-        for name, mechanism in {"plain": "none", "hiding": hiding}.items()
-    ]
+    mechanisms: dict[str, Any] = {"plain": "none", "hiding": hiding}
+    runs = [train(corpus, "nothing", mechanisms[n], output=tmp_path / n, progress=False, **own) for n in mechanisms]
     plain, hidden = (probed(run) for run in runs)
     assert plain > 0.8
     assert hidden < plain - 0.1

@@ -52,6 +52,7 @@ def test_the_loss_is_bounded_and_has_a_gradient_for_any_states(states, labels, t
     loss = triplet_loss(given_states, torch.tensor(labels), texts, margin)
     assert 0 <= float(loss.detach()) <= 4 + margin + 1e-4
     loss.backward()
+    assert given_states.grad is not None
     assert torch.isfinite(given_states.grad).all()
 
 

@@ -19,7 +19,8 @@ def batch(classes: int, rows: int = 5) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def all_logits(discriminator: Discriminator, states: torch.Tensor) -> torch.Tensor:
-    return discriminator.trunk(states) @ discriminator.rows.weight.t() + discriminator.biases.weight.t()
+    found: torch.Tensor = discriminator.trunk(states)
+    return found @ discriminator.rows.weight.t() + discriminator.biases.weight.t()
 
 
 @pytest.mark.parametrize("layers", [0, 1, 2])
