@@ -1,9 +1,9 @@
 """Invented authors with a style each: what a model that hides authors has to hide, and an attacker who looks for it."""
 
 import random
+from typing import Any
 
 import numpy as np
-import torch
 
 from discreet.mechanisms.leakage import states_of
 from discreet.mechanisms.run import Run
@@ -16,15 +16,14 @@ from discreet.text.vocabulary import load_tokenizer
 AUTHORS = ["Ada", "Ben", "Cleo", "Dan"]
 SHARED = ["we", "met", "team", "saw", "plan", "week", "good"]
 OWN = {"Ada": ["alas", "mind"], "Ben": ["yeah", "cool"], "Cleo": ["oh", "dear"], "Dan": ["indeed", "sir"]}
+RIDGE = 0.25
 
 
 def styled(number: int) -> Record:
-    """Words that all authors use, and after every second one an interjection of the author's own."""
+    """Words that all authors use, and a last one that only this author does."""
     draw = random.Random(number)
     author = AUTHORS[number % len(AUTHORS)]
-    words: list[str] = []
-    for _ in range(draw.randrange(3, 6)):
-        words += [draw.choice(SHARED), draw.choice(OWN[author]), draw.choice(SHARED)]
+    words = [*draw.choices(SHARED, k=draw.randrange(3, 7)), draw.choice(OWN[author])]
     fields = {"clinic": f"clinic {number % 2}", "rooms": [1, 2]}
     return Record(str(number), " ".join(words), author=author, label=number % 3, fields=fields)
 
@@ -37,7 +36,11 @@ def styles(train: int = 240, valid: int = 40) -> Corpus:
 
 
 def probed(run: Run, records: int = 800) -> float:
-    """How often a fresh linear probe names the author of a text it has not seen, from the model's last state."""
+    """How often a fresh linear probe names the author of a text it has not seen, from the model's last state.
+
+    The probe is a ridge regression on states scaled to deviation 1. Its ridge is what noise is in real text: without
+    any, what is left of a word in a state could be read however faint it is.
+    """
     texts = [styled(n) for n in range(20_000, 20_000 + records)]
     encoded = Encoder(load_tokenizer(run.model_folder)).encode_all((record, ()) for record in texts)
     states = states_of(load_model(run.model_folder), encoded, "last").double().numpy()
@@ -45,19 +48,15 @@ def probed(run: Run, records: int = 800) -> float:
     inputs = np.concatenate([states, np.ones((len(states), 1))], axis=1)
     half = records // 2
     wanted = np.eye(len(AUTHORS))[encoded.authors[:half]]
-    ridge = inputs[:half].T @ inputs[:half] + np.eye(inputs.shape[1])
+    ridge = inputs[:half].T @ inputs[:half] + RIDGE * half * np.eye(inputs.shape[1])
     guessed = (inputs[half:] @ np.linalg.solve(ridge, inputs[:half].T @ wanted)).argmax(1)
     return float((guessed == encoded.authors[half:]).mean())
 
 
-def settings(**changes: object) -> dict[str, object]:
+def settings(**changes: Any) -> dict[str, Any]:
     return {
-        "model": {"name": "lstm", "embedding": 32, "hidden": 32, "dropout": 0.1},
+        "model": {"name": "lstm", "embedding": 16, "hidden": 16, "dropout": 0.0},
         "tokenizer": {"train": "bpe", "vocabulary": 320},
-        "training": {"epochs": 6, "batch_size": 12, "learning_rate": 0.005, "precision": "float32", **changes},
+        "training": {"epochs": 6, "batch_size": 12, "learning_rate": 0.02, "precision": "float32", **changes},
         "seed": 5,
     }
-
-
-def single_threaded() -> None:
-    torch.set_num_threads(1)

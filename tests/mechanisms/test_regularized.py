@@ -148,7 +148,7 @@ def test_a_killed_run_has_the_same_figures_and_refuses_other_values_of_the_attri
             raise KeyboardInterrupt
 
     options = {"name": name, "protect": "clinic"}
-    training = {"training": {**settings(**QUICK)["training"], "checkpoint_seconds": 0}}  # type: ignore[dict-item]
+    training = {"training": {**settings(**QUICK)["training"], "checkpoint_seconds": 0}}
     whole = trained(tmp_path / "whole", options, **training)
     with monkeypatch.context() as patch:
         patch.setattr(TrainingBar, "step", step)
@@ -164,7 +164,7 @@ def test_a_killed_run_has_the_same_figures_and_refuses_other_values_of_the_attri
 
 
 def test_the_last_epoch_is_kept_unless_the_best_is_asked_for(tmp_path):
-    rates = {"training": {**settings(**QUICK)["training"], "epochs": 3, "learning_rate": 5.0, "schedule": "constant"}}  # type: ignore[dict-item]
+    rates = {"training": {**settings(**QUICK)["training"], "epochs": 3, "learning_rate": 5.0, "schedule": "constant"}}
     runs = [trained(tmp_path / keep, {"name": "triplet", "keep": keep}, **rates) for keep in ("last", "best")]
     losses = [row["valid_loss"] for row in runs[0].metrics]
     assert losses == [row["valid_loss"] for row in runs[1].metrics]
