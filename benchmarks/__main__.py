@@ -22,6 +22,7 @@ BENCHMARKS = {
     "engine": None,
     "exposure": None,
     "membership": None,
+    "author_cost": None,
 }
 
 

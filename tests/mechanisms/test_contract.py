@@ -19,7 +19,7 @@ NAMES = MECHANISMS.names()
 
 
 BUDGET = {"noise": 3.0, "batch": 20, "randomness": "fast"}
-OPEN = ("none", "redacted", "anonymized")
+OPEN = ("none", "redacted", "anonymized", "adversarial", "triplet")
 """Mechanisms that prove nothing."""
 SETTINGS: dict[str, dict[str, object]] = {
     **{name: {"name": name} for name in OPEN},

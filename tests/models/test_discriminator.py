@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from discreet.models.discriminator import Discriminator, Memory, frozen
+from discreet.models.discriminator import Discriminator, Memory, Whitening, frozen
 
 
 def made(classes: int, sample: int = 64, layers: int = 1) -> Discriminator:
@@ -76,11 +76,33 @@ def test_gradients_go_through_a_frozen_discriminator_and_not_into_it():
     assert all(parameter.grad is None and parameter.requires_grad for parameter in discriminator.parameters())
 
 
-def test_a_model_cannot_hide_by_making_its_states_small():
-    discriminator, (states, labels) = made(7), batch(7)
-    torch.testing.assert_close(
-        discriminator.unevenness(states, labels), discriminator.unevenness(0.1 * states, labels), rtol=1e-2, atol=1e-3
-    )
+def test_whitened_states_have_mean_0_deviation_1_and_no_correlations():
+    torch.manual_seed(0)
+    states = torch.randn(400, 3) @ torch.tensor([[2.0, 1.0, 0.0], [0.0, 0.5, 0.0], [0.0, 0.0, 0.1]]) + 5
+    whitening = Whitening(3)
+    for part in states.split(100):
+        whitening.watch(part)
+    white = whitening(states)
+    torch.testing.assert_close(white.mean(0), torch.zeros(3), atol=0.2, rtol=0)
+    torch.testing.assert_close(white.t().cov(), torch.eye(3), atol=0.15, rtol=0)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e3])
+def test_whitened_states_are_the_same_whether_states_are_small_or_large(size):
+    torch.manual_seed(0)
+    states = torch.randn(50, 4) + torch.arange(4)
+    whitenings = [Whitening(4), Whitening(4)]
+    for whitening, factor in zip(whitenings, (1.0, size), strict=True):
+        whitening.watch(factor * states)
+    first, second = whitenings
+    torch.testing.assert_close(second(size * states), first(states), rtol=2e-2, atol=2e-2)
+
+
+def test_states_that_are_all_the_same_can_be_whitened():
+    whitening = Whitening(4)
+    for _ in range(3):
+        whitening.watch(torch.ones(5, 4))
+    assert torch.isfinite(whitening(torch.ones(5, 4))).all()
 
 
 def test_it_learns_to_tell_classes_apart_and_names_them():

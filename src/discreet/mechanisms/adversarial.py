@@ -7,8 +7,8 @@ Each step, on one batch and one forward pass of the language model:
    L_language + weight * -(1/M) sum_c log Pr(c|h), whose least value is reached where Pr(.|h) is uniform.
 
 What we do otherwise: the paper's batches are of one author each, and a discriminator that learns from them as they
-come learns to name the author of the moment. Ours learns from the last few thousand states in random order. The
-privacy loss is written without its constant, log M.
+come learns to name the author of the moment. Ours learns from the last two thousand states in random order, without
+what all states have in common (whitening). The privacy loss is written without its constant, log M.
 """
 
 from typing import Annotated
@@ -44,10 +44,10 @@ class DiscriminatorOptions(BaseModel):
     """Units of a hidden layer; the paper has 1,000."""
     layers: Annotated[int, Field(ge=0)] = 1
     """Hidden layers; none makes it linear."""
-    learning_rate: Annotated[float, Field(gt=0)] = 1e-3
+    learning_rate: Annotated[float, Field(gt=0)] = 2e-3
     sample: Annotated[int, Field(ge=16)] = 512
     """With more authors than this, so many are drawn in each step to stand for all."""
-    memory: Annotated[int, Field(ge=0)] = 4096
+    memory: Annotated[int, Field(ge=0)] = 2048
     """It learns from the last so many states; 0: from the batch at hand alone, as in the paper."""
     batch: Count = 128
     """States it learns from in an update."""
@@ -111,6 +111,7 @@ class Opponent:
         for _ in range(self.options.discriminator.updates):
             if self.memory is not None:
                 states, labels = self.memory.draw(self.options.discriminator.batch)
+            self.discriminator.whitening.watch(states)
             loss = self.discriminator.cross_entropy(states, labels)
             self.discriminator.zero_grad(set_to_none=True)
             torch.autograd.backward(loss)

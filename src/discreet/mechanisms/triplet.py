@@ -9,10 +9,11 @@ so other authors are pulled near and the same author is pushed away, until the s
 
 What we do otherwise. The paper takes the difference of sums as it is, which has no least value: pushing apart could go
 on for ever. Here states have length 1, so that a squared distance lies between 0 and 4, and the hinge stops where
-distances tell nothing more; the loss lies between 0 and 4 + margin. All pairs count, not only those in the same place
-of two batches, so a batch of one author brings its own pairs, and the auxiliary batch can be small: it has texts of
-other authors, and one of the same author where the batch has only one. (The paper's equation 4 has its signs reversed;
-its text and equation 3 say what is done here.)
+distances tell nothing more; the loss lies between 0 and 4 + margin. Before that, what all states have in common is
+taken out of them (whitening): distances would else be those of what is said, and not of who says it. All pairs count,
+not only those in the same place of two batches, so a batch of one author brings its own pairs, and the auxiliary batch
+can be small: it has texts of other authors, and one of the same author where the batch has only one. (The paper's
+equation 4 has its signs reversed; its text and equation 3 say what is done here.)
 """
 
 from typing import Annotated
@@ -37,6 +38,8 @@ from discreet.mechanisms.regularized import (
     losses_and_states,
 )
 from discreet.mechanisms.training import Training
+from discreet.models.discriminator import Whitening, full_precision
+from discreet.models.language import output_layer
 from discreet.text.batching import Rows
 from discreet.text.tokenize import Encoded
 
@@ -49,6 +52,8 @@ class TripletOptions(RegularizerOptions):
     """By how much texts of the same author should be farther from each other than from those of others."""
     auxiliary: Annotated[float, Field(gt=0, le=1)] = 0.5
     """Size of the auxiliary batch as a share of the batch."""
+    whiten: bool = True
+    """Take out what all states have in common before distances are measured; the paper does not."""
 
 
 @MECHANISMS.register("triplet")
@@ -60,10 +65,13 @@ class Triplet:
 
     def train(self, training: Training, options: TripletOptions) -> Guarantee:
         training, examples = hiding(training, options)
-        tally = Tally("privacy_loss")
+        tally, whitening = Tally("privacy_loss"), Whitening(output_layer(training.model).weight.shape[1])
 
         def loss(model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
             losses, states = losses_and_states(model, batch, options.state)
+            if options.whiten:
+                whitening.watch(states.detach())
+                states = whitening(states)
             privacy = triplet_loss(states, batch["labels"], int(batch["texts"]), options.margin)
             tally.add(privacy)
             return joined(losses, privacy, batch)
@@ -71,7 +79,7 @@ class Triplet:
         training.fit_otherwise(
             AttributedBatches(training, examples, options, Auxiliary(examples, options, training.recipe.seed)),
             loss,
-            Beside(tally),
+            Beside(nn.ModuleList([tally, whitening])),
             tally.take,
             public_only=options.redact,
             keep_best=options.keep == "best",
@@ -81,7 +89,7 @@ class Triplet:
 
 def triplet_loss(states: Tensor, labels: Tensor, texts: int, margin: float) -> Tensor:
     """The mean of L_privacy over the first so many texts that have a text of the same and one of another author."""
-    with torch.autocast(states.device.type, enabled=False):
+    with full_precision(states):
         units = nn.functional.normalize(states.float(), dim=1, eps=SHORTEST)
         distances = (2 - 2 * units[:texts] @ units.t()).clamp(min=0.0)
     same = labels[:texts, None] == labels

@@ -22,6 +22,16 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+CALLS, REFRESH = 100, 20
+"""How many batches of states the whitening remembers, and how often it works out its scale."""
+SHRINKAGE, SMALLEST = 1e-3, 1e-8
+"""Directions with less than this share of the mean variance (or less than that) are not scaled up to one."""
+
+
+def full_precision(states: Tensor) -> torch.autocast:
+    """Within, nothing is rounded to half precision: what tells states apart may be less than that."""
+    return torch.autocast(states.device.type, enabled=False)
+
 
 class Logits(NamedTuple):
     """The logits of the classes that a step looks at."""
@@ -43,14 +53,54 @@ class Logits(NamedTuple):
         return (self.own + self.weight * drawn) / classes
 
 
+class Whitening(nn.Module):
+    """Turns states into ones with mean 0, deviation 1 and no correlations, by what it has lately seen of them.
+
+    Hidden states have much in common, and what tells authors apart may be small against it. An attacker takes the
+    common part away first, and so must whoever trains against attackers; nor may a model hide by making states small.
+    """
+
+    mean: Tensor
+    covariance: Tensor
+    scale: Tensor
+    count: Tensor
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(width))
+        self.register_buffer("covariance", torch.zeros(width, width))
+        self.register_buffer("scale", torch.eye(width))
+        self.register_buffer("count", torch.zeros((), dtype=torch.int64))
+
+    @torch.no_grad()
+    def watch(self, states: Tensor) -> None:
+        """Takes some states into account: those of the last so many calls count, and now and then the scale is new."""
+        count = int(self.count)
+        share = 1 / min(count + 1, CALLS)
+        self.mean.lerp_(states.mean(0), share)
+        away = states - self.mean
+        with full_precision(states):
+            self.covariance.lerp_(away.t() @ away / len(away), share)
+        if count % REFRESH == 0 or count < REFRESH:
+            same = torch.eye(len(self.mean))
+            least = SHRINKAGE * self.covariance.diagonal().mean() + SMALLEST
+            root = torch.linalg.cholesky(self.covariance + least * same)
+            self.scale.copy_(torch.linalg.solve_triangular(root, same, upper=False))
+        self.count += 1
+
+    def forward(self, states: Tensor) -> Tensor:
+        with full_precision(states):
+            return (states - self.mean) @ self.scale.t()
+
+
 class Discriminator(nn.Module):
     """Names the class of a hidden state."""
 
     def __init__(self, width: int, classes: int, *, hidden: int, layers: int, sample: int) -> None:
         super().__init__()
         self.classes, self.sample = classes, sample
-        # The length of a state is taken out first: a model must not hide a class by making its states small.
-        parts: list[nn.Module] = [nn.LayerNorm(width, elementwise_affine=False)]
+        self.whitening = Whitening(width)
+        parts: list[nn.Module] = []
         for number in range(layers):
             parts += [nn.Linear(hidden if number else width, hidden), nn.ReLU()]
         self.trunk = nn.Sequential(*parts)
@@ -70,8 +120,8 @@ class Discriminator(nn.Module):
         return (logits.log_total() - logits.mean(self.classes)).mean() - math.log(self.classes)
 
     def logits(self, states: Tensor, labels: Tensor) -> Logits:
-        with torch.autocast(states.device.type, enabled=False):  # in full precision: states differ little in the end
-            found = self.trunk(states.float())
+        with full_precision(states):
+            found = self.trunk(self.whitening(states.float()))
             drawn = self._draw(labels.device)
             own = (found * self.rows(labels)).sum(1) + self.biases(labels).squeeze(1)
             others = torch.addmm(self.biases(drawn).t(), found, self.rows(drawn).t())
@@ -81,7 +131,7 @@ class Discriminator(nn.Module):
     @torch.no_grad()
     def first_choice(self, states: Tensor) -> Tensor:
         """The likeliest class of each state, among all of them."""
-        scores = torch.addmm(self.biases.weight.t(), self.trunk(states.float()), self.rows.weight.t())
+        scores = torch.addmm(self.biases.weight.t(), self.trunk(self.whitening(states.float())), self.rows.weight.t())
         return scores.argmax(1)
 
     def _draw(self, device: torch.device) -> Tensor:
