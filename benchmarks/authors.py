@@ -99,7 +99,7 @@ def recipe_of(place: Path, name: str, epochs: int) -> Any:
     training: dict[str, Any] = {"epochs": epochs, "batch_size": 32, "max_tokens": 64, "learning_rate": 3e-3}
     training |= {"schedule": "linear", "one_author": True}
     if mechanism == "dp-sgd":
-        settings |= {"unit": "author", "noise": NOISE, "batch": 2, "clip": 1.0, "normalise": True}
+        settings |= {"unit": "author", "noise": NOISE, "batch": 1, "clip": 1.0, "normalise": True}
         settings |= {"validation": "public", "randomness": "fast"}
     elif weight:
         settings |= {"weight": float(weight)}

@@ -1,6 +1,6 @@
 """The runs of `benchmarks.authors` side by side where they predict equally well: a table and plots.
 
-    python -m benchmarks.authors_results --plots docs/plots
+    python -m benchmarks.authors_results --only none adversarial@1 triplet@1 dp-sgd --page docs/results-authors.md
 
 Two levels of test perplexity: *high* is the best that the worst of all runs reaches, *low* the best that the worst of
 those without noise reaches. Of each run that epoch is taken whose perplexity is nearest to the level. There the probe,
@@ -33,8 +33,20 @@ from discreet.report.svg import Drawing, style_of
 
 OFTEN = 10
 """Copies from which on a canary is repeated often."""
-FAR = 0.05
+FAR = 0.15
 """A run is left out of a level that it misses by more than this share."""
+
+PAGE = """# Author privacy on real chat
+
+Regularizers that hide authors, and dp-sgd on whole authors, where all predict equally well. `python -m
+benchmarks.authors` trains, `python -m benchmarks.authors_results --page docs/results-authors.md` wrote this page from
+the runs. 100 people of the Ubuntu channel with the most messages, every fourth message of each (7,600 to train on), a
+canary of five random words for each with 1 to 50 copies, a 2-layer LSTM of 128 units with a vocabulary of 3,000 from
+other people's messages, 8 epochs of one seed: sized to minutes on one core, so perplexities are high. Exposure is
+counted in a sample of 2,000 (10.97 bits at most). The probe is the attack [`attribute`](attacks.md#attribute) on the
+train split; tab types the first token; *gap* is by how many points of perplexity the 5 (20) smallest authors lose
+more than the largest, against the last epoch of `none`.
+"""
 
 
 class Comparing:
@@ -158,6 +170,25 @@ def table(rows: dict[str, dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def reached(rows: dict[str, dict[str, Any]]) -> str:
+    """One line a run: how it stands to `none` and to `dp-sgd`."""
+    lines = []
+    for name, row in rows.items():
+        if name == "none":
+            continue
+        parts = []
+        if "none" in rows:
+            less = np.mean(often(rows["none"])) - np.mean(often(row))
+            share = row["probe"]["last"]["above_chance"] / rows["none"]["probe"]["last"]["above_chance"]
+            parts += [f"exposure of often repeated canaries {less:+.2f} bits below that of `none`"]
+            parts += [f"the probe is {share:.2f} times as far above chance"]
+        if "dp-sgd" in rows and name != "dp-sgd":
+            ratio = row["disparity"]["5"]["gap"] / rows["dp-sgd"]["disparity"]["5"]["gap"]
+            parts += [f"the gap between authors is {ratio:.2f} times that of `dp-sgd`"]
+        lines.append(f"- `{name}`: {'; '.join(parts)}.")
+    return "\n".join(lines)
+
+
 def _with_interval(values: list[float]) -> str:
     low, high = mean_interval(values) or (0.0, 0.0)
     return f"{np.mean(values):.2f} ({low:.2f} to {high:.2f})"
@@ -196,19 +227,32 @@ def main() -> None:
     parser.add_argument("--authors", type=int, default=100)
     parser.add_argument("--place", type=Path, help="where runs are [runs/authors-AUTHORS]")
     parser.add_argument("--only", nargs="*", help="runs to compare [all]")
-    parser.add_argument("--plots", type=Path, help="where plots go [nowhere]")
+    parser.add_argument("--page", type=Path, help="write table, plots and what was reached as a page, plots beside it")
     options = parser.parse_args()
     comparing = Comparing(options.place or place_of(options.authors), options.only)
+    levels = {level: comparing.at(perplexity) for level, perplexity in comparing.levels().items()}
     plots = {"authors-training": training_plot(comparing.runs)}
-    for level, perplexity in comparing.levels().items():
-        rows = comparing.at(perplexity)
-        print(f"\n### {level}: perplexity {perplexity:.1f}\n\n{table(rows)}")
+    said = []
+    for level, rows in levels.items():
         plots[f"authors-exposure-{level}"] = exposure_plot(rows, level)
-    print(f"\nuntrained model, probe above chance: {_above(comparing.untrained())}")
-    print("epsilon:", {name: run["epsilon"] for name, run in comparing.runs.items() if run["epsilon"]})
-    for name, svg in plots.items() if options.plots else ():
-        options.plots.mkdir(parents=True, exist_ok=True)
-        (options.plots / f"{name}.svg").write_text(standing_alone(svg), encoding="utf-8")
+        said.append(
+            f"### {level.capitalize()} perplexity: {comparing.levels()[level]:.0f}\n\n{table(rows)}\n\n{reached(rows)}"
+        )
+    said.append(f"A model of the same shape that has read nothing: probe above chance {_above(comparing.untrained())}.")
+    said += [
+        f"`{name}` has a proved epsilon of {run['epsilon']:,.0f} for an author."
+        for name, run in comparing.runs.items()
+        if run["epsilon"]
+    ]
+    text = "\n\n".join(said)
+    print(text)
+    if options.page:
+        folder = options.page.parent / "plots"
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, svg in plots.items():
+            (folder / f"{name}.svg").write_text(standing_alone(svg), encoding="utf-8")
+        drawn = "\n\n".join(f"![{name}](plots/{name}.svg)" for name in plots)
+        options.page.write_text(f"{PAGE}\n{text}\n\n{drawn}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
