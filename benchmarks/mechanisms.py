@@ -8,8 +8,9 @@ The recipes are those shipped under the same names (`discreet train customersim-
 `runs/results/RECIPE/SEED`, a finished one is not made again, a killed one goes on. `selective` and `jft` go on from the
 run of `redacted-surrogates` of the same seed where there is one, which is their first phase. Perplexities are on the
 test split as it is: over all, public and secret targets. `exposure` is that of the canary in the published CustomerSim,
-by rank among a million; its ten copies end the train file, so a run on fewer dialogs has none. `epoch` is the median time of an epoch of the mechanism's last phase; a machine that does
-other work beside it makes it meaningless (`benchmarks.mechanism_times` counts processor time).
+by rank among a million; its ten copies end the train file, so a run on fewer dialogs has none. `epoch` is the median
+time of an epoch of the mechanism's last phase; a machine that does other work beside it makes it meaningless
+(`benchmarks.mechanism_times` counts processor time).
 """
 
 import argparse
