@@ -8,8 +8,9 @@ The recipes are those shipped under the same names (`discreet train customersim-
 `runs/results/RECIPE/SEED`, a finished one is not made again, a killed one goes on. `selective` and `jft` go on from the
 run of `redacted-surrogates` of the same seed where there is one, which is their first phase. Perplexities are on the
 test split as it is: over all, public and secret targets. `exposure` is that of the canary in the published CustomerSim,
-by rank among a million. `epoch` is the median time of an epoch of the mechanism's last phase; a machine that does
-other work beside it makes it meaningless (`benchmarks.mechanism_times` counts processor time).
+by rank among a million; its ten copies end the train file, so a run on fewer dialogs has none. `epoch` is the median
+time of an epoch of the mechanism's last phase; a machine that does other work beside it makes it meaningless
+(`benchmarks.mechanism_times` counts processor time).
 """
 
 import argparse
@@ -23,7 +24,7 @@ from discreet.evaluate.perplexity import evaluate
 from discreet.files import read_json, write_json
 from discreet.mechanisms.recipe import read_recipe
 from discreet.mechanisms.run import Run
-from discreet.mechanisms.train import train_recipe
+from discreet.mechanisms.train import read_corpus, train_recipe
 from discreet.recipes import recipe_path
 from discreet.sanitize.canaries.manifest import Canary, Manifest
 from discreet.sanitize.canaries.template import read_template
@@ -79,14 +80,17 @@ def row(experiment: str, mechanism: str, seed: int, changes: list[str], folder: 
         "paper": guarantee.paper.epsilon if guarantee.paper else None,
         "epoch_seconds": statistics.median(own["seconds"] for own in last),
         "seconds": sum(own["seconds"] for own in rows),
-        "exposure": exposure(run) if experiment.startswith("customersim") else None,
+        "exposure": exposure(run),
     }
     write_json(scores, found)
     return found
 
 
-def exposure(run: Run) -> float:
-    """By how many bits the canary is easier to guess than by chance."""
+def exposure(run: Run) -> float | None:
+    """By how many bits the canary is easier to guess than by chance; None where the run's train split has none."""
+    texts = {CANARY.template.fill(canary.secret).text for canary in CANARY.canaries}
+    if not any(record.text.strip() in texts for record in read_corpus(run.recipe.data).records("train")):
+        return None
     found: float = attack(run, ["exposure"], canaries=CANARY).to_json()["findings"]["exposure"]["mean"]
     return found
 
