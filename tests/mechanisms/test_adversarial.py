@@ -10,7 +10,11 @@ from tests.mechanisms.styles import probed, settings, styles
 
 
 def test_a_fresh_probe_reads_less_of_the_author_from_an_adversarial_model_than_from_a_plain_one(tmp_path):
-    """Seeded; when written, the probe named 1.00 of the authors of the plain model's texts and .73 of the other's."""
+    """The setting was searched for, in many others a probe reads as much: this holds the mechanism to what it can do.
+
+    With the seeds 5, 1 and 2 the probe named 1.00, .85 and .97 of the authors of the plain model's texts, and .73, .57
+    and .78 of the other's.
+    """
     own = settings(epochs=25, batch_size=16, learning_rate=0.01)
     discriminator = {"hidden": 64, "memory": 128, "learning_rate": 0.005}
     hiding = {
@@ -25,7 +29,7 @@ def test_a_fresh_probe_reads_less_of_the_author_from_an_adversarial_model_than_f
     runs = [train(corpus, "nothing", mechanisms[n], output=tmp_path / n, progress=False, **own) for n in mechanisms]
     plain, hidden = (probed(run) for run in runs)
     assert plain > 0.8
-    assert hidden < plain - 0.1
+    assert hidden < plain - 0.05
 
 
 def test_the_discriminator_learns_from_states_and_leaves_no_gradient_in_the_model():
