@@ -182,8 +182,8 @@ def _print_tables(rows: list[dict[str, Any]], output: Path, report: Path) -> Non
     console.out.print(
         "Exposure: bits by which a made-up secret is easier to guess (no leak: 1.44).\n"
         "AUC: how well trained dialogs are told from others (0.5 is guessing).\n"
-        "selective and jft begin with made-up secrets from the lists that the simulated ones come from;\n"
-        "real text would not fit them as well.\n"
+        "selective and jft begin with made-up secrets from the simulator's own lists,\n"
+        "which real text would not fit as well.\n"
         "A low figure proves nothing; an epsilon does, for what it protects. Try\n"
         f"  discreet verify {output / 'runs' / 'selective'}\n"
         f"The report is in {report}"
