@@ -1,6 +1,6 @@
 """What training on perturbed words costs and saves: the thesis' grid of epsilons on WikiText-2 with `mini`.
 
-    python -m benchmarks.perturbed_training                       # a part that takes about an hour on two cores
+    python -m benchmarks.perturbed_training                       # a part; about five minutes of a core a run
     python -m benchmarks.perturbed_training --epsilons 1 3 6 12 17 23 29 35 41 47 52 --records 100000 --canaries 1
     python -m benchmarks.perturbed_training --table               # what has been run so far
 

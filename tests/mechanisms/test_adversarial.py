@@ -29,7 +29,7 @@ def test_a_fresh_probe_reads_less_of_the_author_from_an_adversarial_model_than_f
     runs = [train(corpus, "nothing", mechanisms[n], output=tmp_path / n, progress=False, **own) for n in mechanisms]
     plain, hidden = (probed(run) for run in runs)
     assert plain > 0.8
-    assert hidden < plain - 0.05
+    assert hidden < plain - 0.1
 
 
 def test_the_discriminator_learns_from_states_and_leaves_no_gradient_in_the_model():
