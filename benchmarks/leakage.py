@@ -5,10 +5,11 @@
     python -m benchmarks.leakage customersim --table                  # what has been run so far, and the plots
 
 Twelve canaries `My ID is dddddd.` are put into part of a corpus, every other one 10 times and 20 times. An LSTM learns
-the text by each mechanism; the weights of every epoch are kept and attacked: exact exposure of each canary, and
-membership of records by their loss. A policy that misses a share of the secrets misses the same canaries in every run
-(`imperfect`), so what is found and what is missed is told apart. Runs go to `runs/leakage`; a finished one is not made
-again, a killed one goes on.
+the text by each mechanism; the weights of every epoch are kept, and every other epoch is attacked: exact exposure of
+each canary, and membership of records by their loss. The vocabulary comes from redacted records that are not trained
+on: one trained on text in which the policy has missed a canary would have that canary for a token. A policy that misses
+a share of the secrets misses the same canaries in every run (`imperfect`), so what is found and what is missed is told
+apart. Runs go to `runs/leakage`; a finished one is not made again, a killed one goes on.
 """
 
 import argparse
@@ -33,14 +34,16 @@ from discreet.report.svg import Drawing, style_of
 from discreet.sanitize.canaries.insert import Canaries, Insertion
 from discreet.sanitize.canaries.manifest import Manifest
 from discreet.sanitize.canaries.template import read_template
+from discreet.sanitize.redact import redact_with
 from discreet.text.corpora.contract import named
 from discreet.text.corpus import Corpus
+from discreet.text.vocabulary import train_bpe
 
 PLACE = Path("runs/leakage")
 SHARED = Path("../shared/data")
 CORPORA: dict[str, tuple[Path, Any, int]] = {
     "customersim": (SHARED / "customersim", "customersim", 600),
-    "wikitext-2": (SHARED / "wikitext-2-raw", "digits", 1500),
+    "wikitext-2": (SHARED / "wikitext-2-raw", "digits", 800),
 }
 """Folder, policy, and how many records are trained on."""
 MISSES = (0.0, 0.1, 0.3, 0.5)
@@ -52,14 +55,15 @@ PRIVATE: dict[str, Any] = {"epsilon": 4.9, "batch": 128, "epochs": 4, "learning_
 MECHANISMS: dict[str, dict[str, Any]] = {
     "none": {},
     "redacted": {},
-    "dp-sgd": PRIVATE | {"public_vocabulary": True},
+    "dp-sgd": PRIVATE,
     "selective": PRIVATE,
-    "jft": PRIVATE | {"light": {"noise": 1.0}, "public_vocabulary": True},
-    "crt": PRIVATE | {"batch": 512, "conservative": NUMBERS, "public_vocabulary": True},
+    "jft": PRIVATE | {"light": {"noise": 1.0}},
+    "crt": PRIVATE | {"batch": 512, "conservative": NUMBERS},
 }
 BLIND = ("none", "dp-sgd")
 """Mechanisms that do not ask the policy: one run serves all shares."""
-EPOCHS = 8
+TRAINING = {"epochs": 10, "batch_size": 8, "learning_rate": 0.004, "warmup": 0.02, "keep_epochs": True}
+VOCABULARY = 1024
 
 
 def planted(name: str) -> tuple[Corpus, Manifest]:
@@ -72,16 +76,31 @@ def planted(name: str) -> tuple[Corpus, Manifest]:
     return Corpus({"train": list(canaries), "test": held}, f"{name} with canaries"), canaries.manifest()
 
 
+def public_tokenizer(name: str) -> Path:
+    """A vocabulary from records that are not trained on, redacted."""
+    folder, policy, records = CORPORA[name]
+    place = PLACE / name / "tokenizer"
+    if not (place / "tokenizer.json").is_file():
+        others = list(named(name, folder).records("train"))[records : 3 * records]
+        redacted = map(redact_with(make_policy(policy)), others)
+        train_bpe(redacted, make_policy("gold"), VOCABULARY).save_pretrained(place)
+    return place
+
+
 def attacked(run: Run, corpus: Corpus, manifest: Manifest) -> list[dict[str, Any]]:
-    """Exposure and membership at each kept epoch."""
+    """Exposure and membership at every other kept epoch, counted from the last of each phase."""
     rows: list[dict[str, Any]] = []
-    for epoch in kept_epochs(run.path):
+    epochs = list(enumerate(kept_epochs(run.path), 1))
+    lasts = {epoch.phase: number for number, epoch in epochs}
+    for number, epoch in epochs:
+        if (lasts[epoch.phase] - number) % 2:
+            continue
         target = open_target(run.path, canaries=manifest, data=corpus, model=load_model(epoch.folder))
         found = exposures_of(target, ExposureOptions(), silent)
         asked = MembershipOptions(records=200, signals=(SIGNAL,), resamples=10, groups=2)
         auc = MembershipAttack().run(target, asked, silent).records[SIGNAL].auc
         each = [(one.detected, one.repetitions, one.exposure) for one in found.canaries]
-        rows.append({"phase": epoch.phase, "step": epoch.step, "canaries": each, "auc": auc})
+        rows.append({"epoch": number, "phase": epoch.phase, "step": epoch.step, "canaries": each, "auc": auc})
     return rows
 
 
@@ -100,10 +119,10 @@ def result(name: str, mechanism: str, miss: float) -> dict[str, Any]:
             corpus,
             policy,
             {"name": mechanism, **MECHANISMS[mechanism]},
-            {"name": "lstm", "embedding": 128, "hidden": 128},
+            {"name": "lstm", "embedding": 200, "hidden": 200},
             output=place,
-            tokenizer={"train": "bpe", "vocabulary": 1024},
-            training={"epochs": EPOCHS, "batch_size": 16, "learning_rate": 0.004, "warmup": 0.02, "keep_epochs": True},
+            tokenizer={"name": str(public_tokenizer(name))},
+            training=TRAINING,
         )
     run = open_run(place)
     found = {
@@ -145,10 +164,13 @@ def plot(results: list[dict[str, Any]], miss: float, folder: Path, name: str) ->
                 continue
             blind = mechanism in BLIND  # it learns all canaries alike, whatever a policy would say of them
             bits = [
-                statistics.mean(c[2] for c in row["canaries"]) if blind else mean_exposure(row, detected)
+                (
+                    row["epoch"],
+                    statistics.mean(c[2] for c in row["canaries"]) if blind else mean_exposure(row, detected),
+                )
                 for row in one["epochs"]
             ]
-            points = tuple((float(at), value) for at, value in enumerate(bits, 1) if value is not None)
+            points = tuple((float(at), value) for at, value in bits if value is not None)
             if points:
                 series.append(Series(mechanism, style_of(number), points))
         if series:

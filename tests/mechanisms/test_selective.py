@@ -16,7 +16,7 @@ from discreet.mechanisms.language import language_loss
 from discreet.mechanisms.train import train
 
 RATE, WEIGHT = 0.1, 0.5
-STEPS = 3
+STEPS, BATCHES = 3, 3
 
 
 def gradients(model):
@@ -34,9 +34,10 @@ def watched(monkeypatch):
         noisy = gradients(model)
         add(self, step)
         own = dict(model.named_parameters())
-        batch = self._source.load(self._plan[step % len(self._plan)])
-        total, count = language_loss(model, batch)
-        public = dict(zip(own, torch.autograd.grad(total / count, list(own.values())), strict=True))
+        order = [batch for epoch in range(STEPS * BATCHES) for batch in self._source.plan(epoch)]
+        mine = [language_loss(model, self._source.load(item)) for item in order[step * BATCHES : (step + 1) * BATCHES]]
+        loss = sum(total / count for total, count in mine) / BATCHES
+        public = dict(zip(own, torch.autograd.grad(loss, list(own.values())), strict=True))
         weights = {name: p.detach().clone() for name, p in own.items()}
         seen.append({"weights": weights, "noisy": noisy, "joint": gradients(model), "public": public})
 
@@ -47,11 +48,12 @@ def watched(monkeypatch):
 def test_a_joint_step_applies_the_noisy_gradient_plus_the_weighted_public_one(tmp_path, notes, small, watched):
     model = {"name": "lstm", "embedding": 8, "hidden": 8, "dropout": 0.0}
     training = {"epochs": 1, "batch_size": 8, "optimizer": "sgd", "schedule": "constant", "learning_rate": RATE}
+    training["precision"] = "float32"
     mechanism = {"name": "selective", "noise": 1.0, "batch": 20, "epochs": 1, "randomness": "fast"}
     train(
         notes,
         "gold",
-        {**mechanism, "public_weight": WEIGHT},
+        {**mechanism, "public_weight": WEIGHT, "public_batches": BATCHES},
         output=tmp_path / "run",
         progress=False,
         **small | {"model": model, "training": training},

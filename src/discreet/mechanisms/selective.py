@@ -23,6 +23,7 @@ from pydantic import Field
 
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.selective import SelectivePrivacy
+from discreet.engine.precision import autocast, resolve
 from discreet.errors import InputError
 from discreet.mechanisms.contract import MECHANISMS
 from discreet.mechanisms.existing import check_existing
@@ -35,6 +36,8 @@ CHECKS = ("public-updates", "own-batches", "targets", "tokens", "no-carry-betwee
 class SelectiveOptions(PrivateOptions):
     public_weight: Annotated[float, Field(ge=0)] = 1.0
     """Of the public gradient in a joint step."""
+    public_batches: Annotated[int, Field(ge=1)] = 8
+    """Of redacted text in a joint step, each of training.batch_size: few steps need a steady public gradient."""
     existing: str | None = None
     """A finished run of mechanism `redacted` on the same corpus and policy, in place of the plain training."""
 
@@ -58,7 +61,11 @@ class Selective:
             raise InputError("The policy finds no secrets in the training text; train with the mechanism 'none'.")
         units = training.unit_count(examples, options.unit)
         plan = planned("selective", options, units, options.epochs or training.recipe.training.epochs)
-        public = PublicGradient(training, redacted, options.public_weight) if options.public_weight else None
+        public = (
+            PublicGradient(training, redacted, options.public_weight, options.public_batches)
+            if options.public_weight
+            else None
+        )
         phase = run_phase(training, examples, plan, options, phase="secrets", secrets_only=True, public=public)
         notion = SelectivePrivacy(
             plan=plan,
@@ -71,17 +78,24 @@ class Selective:
 
 
 class PublicGradient:
-    """Adds the gradient of a batch of redacted text to what is on the parameters; the batch follows from the step."""
+    """Adds the gradient of redacted text to what is on the parameters; which text follows from the step."""
 
-    def __init__(self, training: Training, redacted: Any, weight: float) -> None:
-        self._training, self.weight = training, weight
+    def __init__(self, training: Training, redacted: Any, weight: float, batches: int = 1) -> None:
+        self._training, self.weight, self.batches = training, weight, batches
         self._source = training.task.source(redacted, training.recipe.training, training.recipe.seed + 1)
+        self._precision = resolve(training.recipe.training.precision)
         self._epoch, self._plan = -1, self._source.plan(0)
 
     def __call__(self, step: int) -> None:
-        epoch, within = divmod(step, len(self._plan))
+        share = self.weight / self.batches
+        for number in range(step * self.batches, (step + 1) * self.batches):
+            with autocast(self._precision):
+                total, count = self._training.task.loss(self._training.model, self._batch(number))
+            if count:
+                torch.autograd.backward(total * (share / count))
+
+    def _batch(self, number: int) -> Any:
+        epoch, within = divmod(number, len(self._plan))
         if epoch != self._epoch:
             self._epoch, self._plan = epoch, self._source.plan(epoch)
-        total, count = self._training.task.loss(self._training.model, self._source.load(self._plan[within]))
-        if count:
-            torch.autograd.backward(total * (self.weight / count))
+        return self._source.load(self._plan[within])
