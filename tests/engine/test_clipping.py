@@ -203,6 +203,33 @@ def test_bfloat16_autocast_is_right_to_bfloat16(loss) -> None:
     assert relative_error(around, got) < 1e-5
 
 
+def test_no_record_adds_more_than_the_clip_norm_in_bfloat16() -> None:
+    layers = {"e": nn.Embedding(WORDS, WIDTH), "rnn": nn.LSTM(WIDTH, WIDTH), "out": linear(WIDTH, WORDS)}
+    model: Any = Calls(lambda m, x: m.rnn(m.e(x))[0], **layers)
+
+    def loss(model: Any, batch: Batch) -> Any:
+        return output_loss(model(batch["x"].t()), model.out.weight, model.out.bias, batch["y"].t()).sum(0)
+
+    long = 64
+    batch = ids(long) | {"y": torch.randint(WORDS, (RECORDS, long))}
+    batch["y"][1, 20:] = batch["y"][2, 40:] = -100
+    clip = 0.01
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        together, norms = clipped_sum(model, batch, loss, clip, strict=True)
+        alone = []
+        for record in range(RECORDS):
+            own = {name: values[record : record + 1] for name, values in batch.items()}
+            alone.append(clipped_sum(model, own, loss, clip, strict=True)[0])
+    assert (norms > clip).all()
+    for sums in alone:
+        assert float(sum(total.double().square().sum() for total in sums.values())) ** 0.5 <= clip * (1 + 1e-5)
+    added = {name: sum(sums[name] for sums in alone) for name in together}
+    assert relative_error(together, added) < 0.02
+    want, exact = clipped_by_loop(model, batch, loss, clip)
+    torch.testing.assert_close(norms, exact, rtol=0.03, atol=0)
+    assert relative_error(together, want) < 0.05
+
+
 def test_an_lstm_language_model_agrees_time_first_and_with_ignored_targets() -> None:
     layers = {"e": nn.Embedding(WORDS, WIDTH), "rnn": nn.LSTM(WIDTH, WIDTH, 2), "out": linear(WIDTH, WORDS)}
     model: Any = Calls(lambda m, x: m.rnn(m.e(x))[0], **layers)

@@ -23,7 +23,7 @@ class Always(Costs):
         super().__init__(measure=False)
         self.only = way
 
-    def way(self, rows: Tensor, columns: Tensor) -> Way:
+    def way(self, rows: Tensor, columns: Tensor, dtype: torch.dtype | None = None) -> Way:
         return self.only
 
 
@@ -120,6 +120,31 @@ def test_the_norm_of_many_numbers_is_right_to_less_than_the_slack(size: int) -> 
     numbers = torch.rand(2, size, generator=torch.Generator().manual_seed(0))
     want = numbers.double().square().sum(1)
     torch.testing.assert_close(Whole(numbers).squares(Costs()), want, rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("kind", ["outer", "ragged"])
+def test_what_is_added_in_bfloat16_has_the_norm_that_was_clipped(kind: str) -> None:
+    random = torch.Generator().manual_seed(0)
+    rows, columns = (torch.randn(3, 40, size, generator=random) for size in (30, 20))
+    counts = [40, 40, 40]
+    flat = rows.flatten(0, 1), columns.flatten(0, 1)
+    of = {"outer": Outer(rows.bfloat16(), columns), "ragged": Ragged(*flat, counts, dtype=torch.bfloat16)}
+    piece = of[kind]
+    squares = piece.squares(Always(INSTANTIATE))
+    for record in range(3):
+        total = torch.zeros(30, 20)
+        piece.add_to(total, torch.eye(3)[record])
+        torch.testing.assert_close(total.double().square().sum(), squares[record].double(), rtol=1e-6, atol=0)
+        exact = rows[record].t() @ columns[record]
+        assert 0 < float((total - exact).norm() / exact.norm()) < 0.01  # it was bfloat16, and near
+
+
+def test_gram_matrices_are_not_taken_in_bfloat16() -> None:
+    random = torch.Generator().manual_seed(0)
+    rows, columns = (torch.randn(3, 40, size, generator=random).bfloat16() for size in (30, 20))
+    want = (rows.double().transpose(1, 2) @ columns.double()).square().sum((1, 2))
+    got = Outer(rows, columns).squares(Always(GRAMS[0]))
+    torch.testing.assert_close(got.double(), want, rtol=1e-5, atol=0)
 
 
 def test_a_vocabulary_sized_gradient_is_never_written_down() -> None:

@@ -26,10 +26,10 @@ from torch import Tensor, nn
 
 from discreet.engine.clipping.clipped import ClippedBackward
 from discreet.engine.clipping.contract import LAYERS
-from discreet.engine.clipping.costs import INSTANTIATE, Costs
+from discreet.engine.clipping.costs import Costs
 from discreet.engine.clipping.coverage import refuse_mixing
 from discreet.engine.clipping.fallback import Loss
-from discreet.engine.clipping.pieces import Lookup, Outer, Piece, Ragged
+from discreet.engine.clipping.pieces import Lookup, Piece, Product
 from discreet.engine.clipping.tape import Tape
 from discreet.engine.clipping.trust import Knowledge, SlowClipping, Trust
 from discreet.engine.record_losses import causal_loss, class_loss, loss_of
@@ -214,10 +214,9 @@ def _ways(
 
 
 def _way(piece: Piece, costs: Costs) -> str:
-    if isinstance(piece, Outer):
-        return "instantiate" if costs.way(piece.rows, piece.columns) == INSTANTIATE else "Gram"
-    if isinstance(piece, Ragged):
-        return "Gram"
+    if isinstance(piece, Product):
+        piece.squares(costs)
+        return "Gram" if piece.whole is None else "instantiate"
     return "ids" if isinstance(piece, Lookup) else ""
 
 

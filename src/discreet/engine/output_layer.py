@@ -91,13 +91,13 @@ def _pieces(
         elif torch.equal(order, lying.view(length, records).t().flatten()):
             rows, columns, scale = (t.view(length, records, -1).transpose(0, 1) for t in (rows, columns, scale))
     if rows.dim() == 3:
-        yield weight, Outer(rows, columns, keep=work.loan)
+        yield weight, Outer(rows, columns, dtype=work.dtype, keep=work.loan)
         if bias is not None:
             yield bias, Whole(torch.bmm(scale.transpose(1, 2), rows).squeeze(1))
         return
     if not torch.equal(order, lying):  # time before records, and records of different lengths
         rows, columns, scale = (t.index_select(0, order) for t in (rows, columns, scale))
-    yield weight, Ragged(rows, columns, counts, keep=work.loan)
+    yield weight, Ragged(rows, columns, counts, dtype=work.dtype, keep=work.loan)
     if bias is not None:
         parts = zip(torch.split(rows, counts), torch.split(scale, counts), strict=True)
         yield bias, Whole(torch.stack([torch.mv(own.t(), factor.squeeze(1)) for own, factor in parts]))

@@ -21,7 +21,9 @@ from discreet.engine.clipping.products import (
     flat,
     gram_squares,
     instantiate,
+    precision_of,
     squares_of_rows,
+    wide,
 )
 
 
@@ -53,8 +55,9 @@ class Costs:
         self.measure, self.room = measure, room
         self.table: dict[tuple[object, ...], Way] = {}
 
-    def way(self, rows: Tensor, columns: Tensor) -> Way:
-        """The way to take for rows [B, T, p] and columns [B, T, d]."""
+    def way(self, rows: Tensor, columns: Tensor, dtype: torch.dtype | None = None) -> Way:
+        """The way to take for rows [B, T, p] and columns [B, T, d], whose gradients are written down in `dtype`."""
+        dtype = dtype or precision_of(rows, columns)
         ways = self._ways(rows, columns)
         if not self.measure:
             return self._fixed(rows, columns, ways)
@@ -67,10 +70,11 @@ class Costs:
             columns.shape[2],
             time_first,
             rows.dtype,
+            dtype,
             rows.device,
         )
         if key not in self.table:
-            self.table[key] = self._measured(rows[:RECORDS], columns[:RECORDS], ways)
+            self.table[key] = self._measured(rows[:RECORDS], columns[:RECORDS], dtype, ways)
         return self.table[key] if self.table[key] in ways else ways[-1]
 
     def _ways(self, rows: Tensor, columns: Tensor) -> list[Way]:
@@ -84,29 +88,30 @@ class Costs:
         cheaper = GRAM_ADVANTAGE * p * d <= length * length * (p + d)
         return INSTANTIATE if cheaper and INSTANTIATE in ways else ways[-1]
 
-    def _measured(self, rows: Tensor, columns: Tensor, ways: list[Way]) -> Way:
+    def _measured(self, rows: Tensor, columns: Tensor, dtype: torch.dtype, ways: list[Way]) -> Way:
         random = torch.Generator(rows.device).manual_seed(0)
         rows, columns = (torch.empty_like(t).uniform_(-1, 1, generator=random) for t in (rows, columns))
-        factors = rows.new_ones(rows.shape[0])
-        total = rows.new_zeros(rows.shape[2], columns.shape[2])
+        factors = wide(rows.new_ones(rows.shape[0]))
+        total = factors.new_zeros(rows.shape[2], columns.shape[2])
         times: dict[Way, list[float]] = {way: [] for way in ways}
         start = time.perf_counter()
         for repetition in range(REPETITIONS):
             for way in ways:
                 before = time.perf_counter()
-                _take(way, rows, columns, factors, total)
+                _take(way, rows, columns, dtype, factors, total)
                 times[way].append(time.perf_counter() - before)
             if repetition and time.perf_counter() - start > ENOUGH:
                 break
         return min(ways, key=lambda way: min(times[way][1:]))  # the first also pays for fresh memory
 
 
-def _take(way: Way, rows: Tensor, columns: Tensor, factors: Tensor, total: Tensor) -> None:
+def _take(way: Way, rows: Tensor, columns: Tensor, dtype: torch.dtype, factors: Tensor, total: Tensor) -> None:
     """All the work one layer makes under one way: its norms and its clipped sum."""
     if way is INSTANTIATE:
-        gradients = instantiate(rows, columns)
+        gradients = instantiate(rows, columns, dtype)
         squares_of_rows(gradients.flatten(1))
         add_weighted(total, gradients, factors)
     else:
+        rows, columns = wide(rows), wide(columns)
         gram_squares(rows, columns, way.blocks)
         add_product(total, *flat(rows, columns, factors))

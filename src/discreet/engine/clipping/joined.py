@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from discreet.engine.clipping.costs import Costs
-from discreet.engine.clipping.pieces import Lookup, Outer, Piece, Ragged, Whole
+from discreet.engine.clipping.pieces import Lookup, Outer, Piece, Product, Ragged, Whole
 
 
 def squares_of(pieces: Sequence[Piece], costs: Costs) -> Tensor:
@@ -42,7 +42,7 @@ def join(pieces: Sequence[Piece]) -> list[Piece]:
 def inner(a: Piece, b: Piece) -> Tensor:
     """The inner product of two gradients of the same parameter, for each record."""
     a, b = (b, a) if isinstance(a, Lookup) else (a, b)
-    if isinstance(a, Outer) and a.whole is not None:
+    if isinstance(a, Product) and a.whole is not None:
         a = a.whole
     if isinstance(b, Lookup):
         if isinstance(a, Outer):

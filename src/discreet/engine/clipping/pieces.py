@@ -29,6 +29,8 @@ from discreet.engine.clipping.products import (
     flat,
     gram_squares,
     instantiate,
+    instantiate_each,
+    precision_of,
     squares_of_rows,
     wide,
 )
@@ -82,27 +84,55 @@ class Whole(Piece):
         return Whole(_zeroed(self.gradients, dropped))
 
 
-class Outer(Piece):
+class Product(Piece):
+    """A weight that multiplies: norms from Gram matrices, or from the gradients written down, which are then kept.
+
+    Gradients are written down in the precision that the layer computes in: under autocast in bfloat16, like those of a
+    plain backward. The clip holds all the same, because what is added is what the norm was taken of. Norms from Gram
+    matrices are of products that are taken again for the sum, so both are in single precision at least.
+    """
+
+    whole: Whole | None = None
+
+    def __init__(self, rows: Tensor, columns: Tensor, dtype: torch.dtype | None, keep: object) -> None:
+        self._rows, self._columns, self.keep = rows, columns, keep
+        self.dtype = dtype or precision_of(rows, columns)
+
+    @property
+    def rows(self) -> Tensor:
+        self._rows = wide(self._rows)
+        return self._rows
+
+    @property
+    def columns(self) -> Tensor:
+        self._columns = wide(self._columns)
+        return self._columns
+
+    def write(self, gradients: Tensor) -> Whole:
+        """Keeps gradients that were written down in place of what they were made from."""
+        self.whole = Whole(gradients)
+        self._rows = self._columns = gradients.new_empty(0)
+        self.keep = None
+        return self.whole
+
+
+class Outer(Product):
     """rows^T columns, with rows [B, T, p] and columns [B, T, d] in any strides; `keep` is held alive with them."""
 
-    def __init__(self, rows: Tensor, columns: Tensor, keep: object = None) -> None:
-        self.rows, self.columns, self.keep = wide(rows), wide(columns), keep
-        self.whole: Whole | None = None
+    def __init__(self, rows: Tensor, columns: Tensor, *, dtype: torch.dtype | None = None, keep: object = None) -> None:
+        super().__init__(rows, columns, dtype, keep)
 
     @property
     def records(self) -> int:
-        return len(self.rows) if self.whole is None else self.whole.records
+        return len(self._rows) if self.whole is None else self.whole.records
 
     def squares(self, costs: Costs) -> Tensor:
         if self.whole is not None:
             return self.whole.squares(costs)
-        way = costs.way(self.rows, self.columns)
+        way = costs.way(self._rows, self._columns, self.dtype)
         if way is not INSTANTIATE:
             return gram_squares(self.rows, self.columns, way.blocks)
-        self.whole = Whole(instantiate(self.rows, self.columns))
-        self.rows = self.columns = self.rows.new_empty(0)  # the gradients take their place
-        self.keep = None
-        return self.whole.squares(costs)
+        return self.write(instantiate(self._rows, self._columns, self.dtype)).squares(costs)
 
     def add_to(self, total: Tensor, factors: Tensor) -> None:
         if self.whole is not None:
@@ -121,11 +151,20 @@ class Outer(Piece):
         return Outer(_zeroed(self.rows, dropped), _zeroed(self.columns, dropped))
 
 
-class Ragged(Piece):
+class Ragged(Product):
     """rows^T columns where record i owns the next counts[i] rows of rows [N, p] and columns [N, d]."""
 
-    def __init__(self, rows: Tensor, columns: Tensor, counts: Sequence[int], keep: object = None) -> None:
-        self.rows, self.columns, self.counts, self.keep = wide(rows), wide(columns), list(counts), keep
+    def __init__(
+        self,
+        rows: Tensor,
+        columns: Tensor,
+        counts: Sequence[int],
+        *,
+        dtype: torch.dtype | None = None,
+        keep: object = None,
+    ) -> None:
+        super().__init__(rows, columns, dtype, keep)
+        self.counts = list(counts)
         self.starts = [0, *accumulate(self.counts)]
 
     @property
@@ -137,22 +176,31 @@ class Ragged(Piece):
         return self.rows[own], self.columns[own]
 
     def squares(self, costs: Costs) -> Tensor:
-        squares = self.rows.new_zeros(len(self.counts))
-        for record in range(len(self.counts)):
-            rows, columns = self.rows_of(record)
-            squares[record] = (rows @ rows.t()).mul_(columns @ columns.t()).sum()
-        return squares
+        if self.whole is not None:
+            return self.whole.squares(costs)
+        parts = [self.rows_of(record) for record in range(self.records)]
+        rows, columns = max(parts, key=lambda part: len(part[0]))
+        if len(rows) and costs.way(rows.unsqueeze(0), columns.unsqueeze(0), self.dtype) is INSTANTIATE:
+            return self.write(instantiate_each(parts, self.dtype)).squares(costs)
+        return torch.stack([(rows @ rows.t()).mul_(columns @ columns.t()).sum() for rows, columns in parts])
 
     def add_to(self, total: Tensor, factors: Tensor) -> None:
+        if self.whole is not None:
+            self.whole.add_to(total, factors)
+            return
         counts = torch.tensor(self.counts, device=factors.device)
         scale = factors.repeat_interleave(counts).to(total.dtype)
         add_product(total, self.rows.to(total.dtype), self.columns.to(total.dtype), scale)
 
     def of_record(self, record: int) -> Tensor:
+        if self.whole is not None:
+            return self.whole.of_record(record)
         rows, columns = self.rows_of(record)
         return rows.t() @ columns
 
     def without(self, dropped: Tensor) -> Piece:
+        if self.whole is not None:
+            return self.whole.without(dropped)
         rows = dropped.repeat_interleave(torch.tensor(self.counts, device=dropped.device))
         return Ragged(_zeroed(self.rows, rows), _zeroed(self.columns, rows), self.counts)
 

@@ -1,5 +1,7 @@
 """The matrix products behind per-record norms and clipped sums; [B, T, ...] tensors in any strides."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -9,6 +11,11 @@ STRETCH = 1024
 def wide(tensor: Tensor) -> Tensor:
     """At least single precision: norms and sums are not taken in half precision."""
     return tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor
+
+
+def precision_of(*tensors: Tensor) -> torch.dtype:
+    """What the product of a layer's tensors is taken in: bfloat16 where one of them is."""
+    return torch.bfloat16 if any(tensor.dtype == torch.bfloat16 for tensor in tensors) else wide(tensors[0]).dtype
 
 
 def full_precision(device: torch.device) -> torch.autocast:
@@ -49,9 +56,18 @@ def gram_squares(rows: Tensor, columns: Tensor, blocks: int) -> Tensor:
     return squares
 
 
-def instantiate(rows: Tensor, columns: Tensor) -> Tensor:
-    """rows^T columns for each record, written down: [B, p, d]."""
-    return torch.bmm(rows.transpose(1, 2), columns)
+def instantiate(rows: Tensor, columns: Tensor, dtype: torch.dtype) -> Tensor:
+    """rows^T columns for each record, multiplied in `dtype` and written down: [B, p, d]."""
+    return wide(torch.bmm(rows.to(dtype).transpose(1, 2), columns.to(dtype)))
+
+
+def instantiate_each(parts: Sequence[tuple[Tensor, Tensor]], dtype: torch.dtype) -> Tensor:
+    """The same for records with different numbers of rows, given as (rows, columns)."""
+    rows, columns = parts[0]
+    gradients = rows.new_empty(len(parts), rows.shape[1], columns.shape[1], dtype=dtype)
+    for own, (rows, columns) in zip(gradients, parts, strict=True):
+        torch.mm(rows.to(dtype).t(), columns.to(dtype), out=own)
+    return wide(gradients)
 
 
 def add_weighted(total: Tensor, gradients: Tensor, factors: Tensor) -> None:
