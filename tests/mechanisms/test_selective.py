@@ -36,7 +36,7 @@ def watched(monkeypatch):
         own = dict(model.named_parameters())
         order = [batch for epoch in range(STEPS * BATCHES) for batch in self._source.plan(epoch)]
         mine = [language_loss(model, self._source.load(item)) for item in order[step * BATCHES : (step + 1) * BATCHES]]
-        loss = sum(total / count for total, count in mine) / BATCHES
+        loss = torch.stack([total / count for total, count in mine]).mean()
         public = dict(zip(own, torch.autograd.grad(loss, list(own.values())), strict=True))
         weights = {name: p.detach().clone() for name, p in own.items()}
         seen.append({"weights": weights, "noisy": noisy, "joint": gradients(model), "public": public})
