@@ -17,23 +17,19 @@ import hashlib
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 from torch import nn
 
 from discreet.attacks.exposure import ExposureOptions, expose
-from discreet.engine.checkpoint import load_weights, save_weights
 from discreet.evaluate.perplexity import evaluate_model
 from discreet.files import read_json, write_json
+from discreet.mechanisms.epochs import kept_epochs
 from discreet.mechanisms.recipe import make_recipe
 from discreet.mechanisms.run import Run, open_run
 from discreet.mechanisms.train import read_corpus, train_recipe
-from discreet.mechanisms.training import Training
 from discreet.models.language import load_model
 from discreet.policy.specs import policy
 from discreet.sanitize.canaries.insert import Canaries, Insertion
@@ -97,10 +93,10 @@ def recipe_of(place: Path, name: str, epochs: int) -> Any:
     mechanism, _, weight = name.partition("@")
     settings: dict[str, Any] = {"name": mechanism}
     training: dict[str, Any] = {"epochs": epochs, "batch_size": 32, "max_tokens": 64, "learning_rate": 3e-3}
-    training |= {"schedule": "linear", "one_author": True}
+    training |= {"schedule": "linear", "one_author": True, "keep_epochs": True}
     if mechanism == "dp-sgd":
         settings |= {"unit": "author", "noise": NOISE, "batch": 1, "clip": 1.0, "normalise": True}
-        settings |= {"validation": "public", "randomness": "fast"}
+        settings |= {"randomness": "fast"}
     elif weight:
         settings |= {"weight": float(weight)}
     values = {
@@ -113,31 +109,10 @@ def recipe_of(place: Path, name: str, epochs: int) -> Any:
     return make_recipe(values, where=name)
 
 
-@contextmanager
-def weights_of_epochs(folder: Path) -> Iterator[None]:
-    """Keeps the weights of every epoch: the moment at which a training shows its model is when it validates it."""
-    own = Training.validation
-
-    def validation(training: Training, *, public_only: bool) -> Callable[[nn.Module], float] | None:
-        validate = own(training, public_only=public_only)
-
-        def kept(model: nn.Module) -> float:
-            assert validate is not None
-            folder.mkdir(parents=True, exist_ok=True)
-            save_weights(folder / f"{len(training.run.metrics) + 1:03d}.safetensors", model)
-            return validate(model)
-
-        return kept
-
-    with patch.object(Training, "validation", validation):
-        yield
-
-
 def trained(place: Path, name: str, epochs: int) -> Run:
     run = Run(place / name)
     if not ((run.path / "manifest.json").is_file() and run.finished):
-        with weights_of_epochs(place / f"{name}-epochs"):
-            train_recipe(recipe_of(place, name, epochs), run.path, progress=False)
+        train_recipe(recipe_of(place, name, epochs), run.path, progress=False)
     return open_run(run.path)
 
 
@@ -146,7 +121,7 @@ class Measuring:
 
     def __init__(self, place: Path, run: Run) -> None:
         self.place, self.run = place, run
-        self.model = load_model(run.model_folder).eval()
+        self.epochs = kept_epochs(run.path)
         self.encoder = Encoder(load_tokenizer(str(run.model_folder)))
         self.corpus = read_corpus(run.recipe.data)
         self.manifest = Manifest.read(place / "canaries.json")
@@ -156,8 +131,7 @@ class Measuring:
         }
 
     def at(self, epoch: int) -> nn.Module:
-        load_weights(self.place / f"{self.run.path.name}-epochs" / f"{epoch:03d}.safetensors", self.model)
-        return self.model
+        return load_model(self.epochs[epoch - 1].folder).eval()
 
     def row(self, epoch: int) -> dict[str, Any]:
         """Perplexity and exposure of one epoch: what is cheap."""
@@ -176,7 +150,7 @@ def measured(place: Path, run: Run) -> dict[str, Any]:
     guarantee = run.guarantee
     found |= {"epsilon": guarantee.epsilon, "delta": guarantee.delta, "parameters": run.manifest["parameters"]}
     measuring = Measuring(place, run)
-    for epoch in range(len(found["epochs"]) + 1, len(run.metrics) + 1):
+    for epoch in range(len(found["epochs"]) + 1, len(measuring.epochs) + 1):
         found["epochs"].append(measuring.row(epoch))
         write_json(path, found)
         row = found["epochs"][-1]

@@ -14,6 +14,8 @@ apart. Runs go to `runs/leakage`; a finished one is not made again, a killed one
 
 import argparse
 import statistics
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -153,32 +155,41 @@ def table(results: list[dict[str, Any]]) -> None:
         print(f"| `{one['mechanism']}` | {share} | {proved} | {shown} | {last['auc']:.2f} |")
 
 
-def plot(results: list[dict[str, Any]], miss: float, folder: Path, name: str) -> None:
-    """Exposure over the training, of found and of missed canaries."""
+def plots(results: list[dict[str, Any]], miss: float, folder: Path, name: str) -> None:
+    """Exposure over the training, of found and of missed canaries, and membership."""
+    folder.mkdir(parents=True, exist_ok=True)
+    of_miss = [one for one in results if one["miss"] == miss or one["mechanism"] in BLIND]
+    bits = Axis("mean exposure (bits)", zero=True)
+    guides = [Guide(1.44, "no leak: 1.44"), Guide(19.93, "all of it: 19.93")]
     for detected, what in ((True, "found"), (False, "missed")):
-        series = []
-        for number, mechanism in enumerate(MECHANISMS):
-            one = next((r for r in results if r["mechanism"] == mechanism and r["miss"] in (0.0, miss)), None)
-            one = next((r for r in results if r["mechanism"] == mechanism and r["miss"] == miss), one)
-            if one is None:
-                continue
-            blind = mechanism in BLIND  # it learns all canaries alike, whatever a policy would say of them
-            bits = [
-                (
-                    row["epoch"],
-                    statistics.mean(c[2] for c in row["canaries"]) if blind else mean_exposure(row, detected),
-                )
-                for row in one["epochs"]
-            ]
-            points = tuple((float(at), value) for at, value in bits if value is not None)
-            if points:
-                series.append(Series(mechanism, style_of(number), points))
-        if series:
-            title = f"Exposure of canaries the policy has {what}, {name}, {miss:.0%} missed"
-            drawing = Drawing(title, "Bits, by epoch.", f"leakage-{what}")
-            guides = [Guide(1.44, "no leak: 1.44"), Guide(19.93, "all of it: 19.93")]
-            svg = curves(drawing, series, Axis("epoch"), Axis("mean exposure (bits)", zero=True), guides)
-            (folder / f"leakage-{name}-{what}.svg").write_text(standing_alone(svg), encoding="utf-8")
+        series = lines(of_miss, partial(exposed, detected=detected))
+        title = f"Exposure of canaries the policy has {what}, {name}, {miss:.0%} missed"
+        svg = curves(Drawing(title, "Bits, by epoch.", f"leakage-{what}"), series, Axis("epoch"), bits, guides)
+        (folder / f"leakage-{name}-{what}.svg").write_text(standing_alone(svg), encoding="utf-8")
+    told = Drawing(f"Membership of records, {name}, {miss:.0%} missed", "AUC of the loss, by epoch.", "membership")
+    series = lines(of_miss, lambda one, row: float(row["auc"]))
+    svg = curves(told, series, Axis("epoch"), Axis("AUC"), [Guide(0.5, "no leak: .5")])
+    (folder / f"leakage-{name}-membership.svg").write_text(standing_alone(svg), encoding="utf-8")
+
+
+def exposed(one: dict[str, Any], row: dict[str, Any], detected: bool) -> float | None:
+    """The mean exposure of found or missed canaries; of all where no policy is asked."""
+    if one["mechanism"] in BLIND:
+        return statistics.mean(float(bits) for _, _, bits in row["canaries"])
+    return mean_exposure(row, detected)
+
+
+def lines(
+    results: list[dict[str, Any]], value: Callable[[dict[str, Any], dict[str, Any]], float | None]
+) -> list[Series]:
+    """A curve over the epochs for each result that has values."""
+    found = []
+    for one in results:
+        values = [(float(row["epoch"]), value(one, row)) for row in one["epochs"]]
+        points = tuple((at, y) for at, y in values if y is not None)
+        if points:
+            found.append(Series(one["mechanism"], style_of(list(MECHANISMS).index(one["mechanism"])), points))
+    return found
 
 
 def main() -> None:
@@ -200,8 +211,7 @@ def main() -> None:
     results.sort(key=lambda one: (list(MECHANISMS).index(one["mechanism"]), one["miss"]))
     table(results)
     if options.plots:
-        options.plots.mkdir(parents=True, exist_ok=True)
-        plot(results, max(options.miss), options.plots, options.corpus)
+        plots(results, max(options.miss), options.plots, options.corpus)
 
 
 if __name__ == "__main__":
