@@ -45,7 +45,7 @@ PLACE = Path("runs/leakage")
 SHARED = Path("../shared/data")
 CORPORA: dict[str, tuple[Path, Any, int]] = {
     "customersim": (SHARED / "customersim", "customersim", 600),
-    "wikitext-2": (SHARED / "wikitext-2-raw", "digits", 500),
+    "wikitext-2": (SHARED / "wikitext-2-raw", "digits", 300),
 }
 """Folder, policy, and how many records are trained on."""
 MISSES = (0.0, 0.1, 0.3, 0.5)
