@@ -17,6 +17,7 @@ from discreet.policy.customersim import NO_NAMES
 from discreet.policy.lists import family, given, looks_ordinary, ordinary, places, word_set
 
 CAPITAL = "A-ZÀ-ÖØ-ÞĀ-ɏͰ-ϿЀ-ӿԱ-Ֆ"
+CAPITALS = re.compile(f"[{CAPITAL}]")
 PARTICLES = "van|von|der|den|de|del|della|di|da|dos|du|la|le|el|al|bin|ibn|ter|ten|of|y|e|and|zu|af|av"
 
 

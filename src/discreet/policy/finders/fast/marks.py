@@ -1,0 +1,133 @@
+"""What compiled finders know of words and of characters, as bits.
+
+The mark of a word says which lists it stands on; the class of a character, what Python says of it.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.policy.customersim import NO_NAMES
+from discreet.policy.finders import answers, names, people
+from discreet.policy.finders.asking import ASKING_WORDS, KINDS_OF, WORDS_FOR
+from discreet.policy.finders.chat import (
+    ADDRESS_WORDS,
+    CUES,
+    LITTLE,
+    NUMBER_WORDS,
+    SURE_CUES,
+    TOO_COMMON,
+    UNIT_WORDS,
+)
+from discreet.policy.finders.page import ANSWER_WORDS
+from discreet.policy.lists import ENDINGS, family, frequent_words, given, joined_words, ordinary, places
+
+ORDINARY = np.uint64(1 << 0)
+GIVEN = np.uint64(1 << 1)
+FAMILY = np.uint64(1 << 2)
+PLACE = np.uint64(1 << 3)
+ANSWER = np.uint64(1 << 4)
+KIND = np.uint64(1 << 5)
+NO_NAME = np.uint64(1 << 6)
+COMMON = np.uint64(1 << 7)
+CUE = np.uint64(1 << 8)
+SURE_CUE = np.uint64(1 << 9)
+ADDRESS_WORD = np.uint64(1 << 10)
+UNIT = np.uint64(1 << 11)
+NUMBER_WORD = np.uint64(1 << 12)
+CALENDAR = np.uint64(1 << 13)
+ENDING = np.uint64(1 << 14)
+JOINED = np.uint64(1 << 15)
+LITTLE_WORD = np.uint64(1 << 16)
+NOT_NAME = np.uint64(1 << 17)
+NATIONALITY = np.uint64(1 << 18)
+COMPANY = np.uint64(1 << 19)
+HONORIFIC = np.uint64(1 << 20)
+BEFORE_PLACE = np.uint64(1 << 21)
+PARTICLE = np.uint64(1 << 22)
+FREQUENT = np.uint64(1 << 23)
+ASKING = np.uint64(1 << 24)
+
+PHRASE = np.uint64(25)
+"""From this bit on, four bits say which word of an introduction this is."""
+NAME, IS, NAMES, I, AM, IM, THIS, CALL, ME = (np.uint64(number) for number in range(1, 10))
+PHRASES = {
+    "name": NAME, "is": IS, "names": NAMES, "myself": NAMES, "i": I, "am": AM, "im": IM, "i'm": IM, "mr": IM, "mrs": IM,
+    "miss": IM, "ms": IM, "dr": IM, "this": THIS, "call": CALL, "me": ME,
+}  # fmt: skip
+"""Words of the same number do the same: those of `names` are a phrase by themselves, and a sure one."""
+KINDS = np.uint64(32)
+"""From this bit on, one for each kind of secret that a word announces, in the order of KIND_NAMES."""
+KIND_NAMES = tuple(WORDS_FOR)
+
+KNOWN = np.uint16(1 << 0)
+ALNUM = np.uint16(1 << 1)
+DECIMAL = np.uint16(1 << 2)
+DIGIT = np.uint16(1 << 3)
+UPPER = np.uint16(1 << 4)
+CAPITAL = np.uint16(1 << 5)
+"""What a run of capitalised words begins with, and what keeps a line from being chat."""
+SHOWY = np.uint16(1 << 6)
+SENTENCE_END = np.uint16(1 << 7)
+
+
+def marked_words() -> tuple[list[str], NDArray[np.uint64]]:
+    """Every word of every list, and its marks."""
+    marks: dict[str, int] = {}
+    lists: tuple[tuple[np.uint64, Iterable[str]], ...] = (
+        (ORDINARY, ordinary()),
+        (GIVEN, given()),
+        (FAMILY, family()),
+        (PLACE, places()),
+        (ANSWER, ANSWER_WORDS),
+        (KIND, KINDS_OF),
+        (NO_NAME, NO_NAMES),
+        (COMMON, TOO_COMMON),
+        (CUE, CUES),
+        (SURE_CUE, SURE_CUES),
+        (ADDRESS_WORD, ADDRESS_WORDS),
+        (UNIT, UNIT_WORDS),
+        (NUMBER_WORD, NUMBER_WORDS),
+        (CALENDAR, names.CALENDAR),
+        (ENDING, ENDINGS),
+        (JOINED, joined_words()),
+        (LITTLE_WORD, LITTLE),
+        (NOT_NAME, names.NOT_NAMES),
+        (NATIONALITY, names.NATIONALITIES),
+        (COMPANY, names.COMPANY),
+        (HONORIFIC, names.HONORIFICS),
+        (BEFORE_PLACE, people.BEFORE_PLACE),
+        (PARTICLE, names.PARTICLES.split("|")),
+        (FREQUENT, frequent_words()),
+        (ASKING, ASKING_WORDS),
+    )
+    for bit, words in lists:
+        own = int(bit)
+        for word in words:
+            marks[word] = marks.get(word, 0) | own
+    for word, number in PHRASES.items():
+        marks[word] = marks.get(word, 0) | int(number) << int(PHRASE)
+    for word, kinds in KINDS_OF.items():
+        marks[word] |= kinds_mask(kinds) << int(KINDS)
+    return list(marks), np.fromiter(marks.values(), np.uint64, len(marks))
+
+
+def kinds_mask(kinds: Iterable[str]) -> int:
+    """Kinds as bits."""
+    return sum(1 << KIND_NAMES.index(kind) for kind in kinds)
+
+
+def class_of(letter: str) -> int:
+    """What Python says of a character, as bits."""
+    answered = (
+        (KNOWN, True),
+        (ALNUM, letter.isalnum()),
+        (DECIMAL, letter.isdecimal()),
+        (DIGIT, letter.isdigit()),
+        (UPPER, letter.isupper()),
+        (CAPITAL, names.CAPITALS.match(letter) is not None),
+        (SHOWY, answers.SHOWY.match(letter) is not None),
+        (SENTENCE_END, letter in names.END_OF_SENTENCE),
+    )
+    return sum(int(bit) for bit, yes in answered if yes)
