@@ -4,12 +4,12 @@ import numpy as np
 
 from discreet.policy.finders.fast.compiled import Array, compiled
 from discreet.policy.finders.fast.marks import ALNUM, ASKING, KINDS
-from discreet.policy.finders.fast.vocabulary import APOSTROPHE, Vocabulary, marks_of
+from discreet.policy.finders.fast.vocabulary import APOSTROPHE, marks_of
 
 UNSURE = -1
 """The sentence has a `who` or a `where` in it; `finders.asking` knows what that means."""
 QUESTION, UNDERSCORE, HYPHEN = np.uint32(ord("?")), np.uint32(ord("_")), np.uint32(ord("-"))
-A, Z, W, H, O, E, R = (np.uint32(ord(letter)) for letter in "azwhoer")
+A, Z, W, H, O_, E, R = (np.uint32(ord(letter)) for letter in "azwhoer")
 
 
 @compiled  # type: ignore[untyped-decorator]
@@ -18,9 +18,9 @@ def _small(letter: np.uint32) -> bool:
 
 
 @compiled  # type: ignore[untyped-decorator]
-def kinds_named(v: Vocabulary, lower: Array, start: int, end: int) -> int:
+def kinds_named(book: Array, lower: Array, start: int, end: int) -> int:
     """The kinds that words announce, or UNSURE."""
-    found = np.uint64(0)
+    found = 0
     at = start
     while at < end:
         if not _small(lower[at]):
@@ -29,27 +29,27 @@ def kinds_named(v: Vocabulary, lower: Array, start: int, end: int) -> int:
         first = at
         while at < end and (_small(lower[at]) or lower[at] == APOSTROPHE or lower[at] == HYPHEN):
             at += 1
-        found |= marks_of(v, lower, first, at) >> KINDS
+        found |= marks_of(book, lower, first, at) >> KINDS
         for place in range(first, at - 2):
             if lower[place] == W and lower[place + 1] == H:
-                if lower[place + 2] == O:
+                if lower[place + 2] == O_:
                     return UNSURE
                 if place + 4 < at and lower[place + 2] == E and lower[place + 3] == R and lower[place + 4] == E:
                     return UNSURE
-    return np.int64(found)
+    return found
 
 
 @compiled  # type: ignore[untyped-decorator]
-def asked_in(v: Vocabulary, classes: Array, lower: Array, start: int, end: int) -> int:
+def asked_in(book: Array, classes: Array, lower: Array, start: int, end: int) -> int:
     """What a speaker asks for, or UNSURE."""
     at = start
     while at < end:
         if lower[at] == QUESTION:
-            return kinds_named(v, lower, start, end)
+            return kinds_named(book, lower, start, end)
         first = at
         while at < end and (classes[lower[at]] & ALNUM or lower[at] == UNDERSCORE):
             at += 1
-        if at > first and marks_of(v, lower, first, at) & ASKING:
-            return kinds_named(v, lower, start, end)
+        if at > first and marks_of(book, lower, first, at) & ASKING:
+            return kinds_named(book, lower, start, end)
         at += at == first
     return 0

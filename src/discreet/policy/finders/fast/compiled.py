@@ -1,5 +1,12 @@
-"""How the loops are compiled: kept on disk, so that only the first process that needs them waits for the compiler."""
+"""How the loops are compiled: kept on disk, so that only the first process that needs them waits for the compiler.
 
+Only what Python calls is kept, with all that it calls itself. numba would not notice a change of another file than the
+function's own; so each such function is made for a VERSION, which it asserts, and what a function closes over is part
+of what numba finds it by.
+"""
+
+import hashlib
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -7,7 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-compiled = numba.njit(nogil=True, cache=True, error_model="numpy")
+compiled = numba.njit(nogil=True, error_model="numpy")
+kept = numba.njit(nogil=True, error_model="numpy", cache=True)
 """Raises RuntimeError where there is no folder to keep what was compiled."""
-
 NONE = np.uint64(0)
+
+
+def _version() -> int:
+    """A number that changes with the source of this policy."""
+    policy = Path(__file__).parents[2]
+    sources = [*policy.glob("finders/**/*.py"), policy / "customersim.py", policy / "lists" / "__init__.py"]
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(sources))).digest()
+    return int.from_bytes(digest[:7], "big") + 1
+
+
+VERSION = _version()

@@ -1,9 +1,11 @@
 """Which lines are chat, what stretches they have and what words those, as `finders.answers` reads them."""
 
+from typing import Any
+
 import numpy as np
 
 from discreet.policy.finders.fast.asking import QUESTION, UNSURE, kinds_named
-from discreet.policy.finders.fast.compiled import Array, compiled
+from discreet.policy.finders.fast.compiled import VERSION, Array, compiled, kept
 from discreet.policy.finders.fast.marks import (
     ALNUM,
     CALENDAR,
@@ -19,20 +21,24 @@ from discreet.policy.finders.fast.marks import ORDINARY as LISTED
 from discreet.policy.finders.fast.stretches import (
     ASKED_ADDRESS,
     ASKED_PERSON,
+    CODED,
+    COLUMNS,
+    DIGITS,
+    END,
+    MARKS,
     NUMBER,
     ORDINARY,
+    PARTS,
+    SORT,
+    START,
     STRANGE,
-    Findings,
-    Words,
     of_words,
-    room_for_findings,
-    room_for_words,
 )
-from discreet.policy.finders.fast.vocabulary import APOSTROPHE, CURLY, Vocabulary, looks_ordinary, marks_of
+from discreet.policy.finders.fast.vocabulary import APOSTROPHE, CURLY, looks_ordinary, marks_of
 from discreet.policy.finders.shapes import LONG_LINE
 
 WAYS = 5
-"""No word begins more findings than there are ways of finding."""
+"""No word begins more found than there are ways of finding."""
 AT, POINT, CAPITAL_I = (np.uint32(ord(letter)) for letter in "@.I")
 
 
@@ -52,7 +58,7 @@ def _is_chat(classes: Array, text: Array, lower: Array, start: int, end: int) ->
 
 @compiled  # type: ignore[untyped-decorator]
 def _read(
-    v: Vocabulary, classes: Array, lower: Array, start: int, end: int, asked: int, words: Words
+    book: Array, classes: Array, lower: Array, start: int, end: int, asked: int, words: Array
 ) -> tuple[int, bool]:
     """Writes down the words of a stretch: how many they are, and whether the stretch is dull (`shapes.dull`)."""
     count = pieces = 0
@@ -74,26 +80,23 @@ def _read(
                 break
             joints += 1
             at += 1
-        marks = marks_of(v, lower, first, at)
+        marks = marks_of(book, lower, first, at)
         if classes[lower[first]] & DIGIT:
             sort = NUMBER
-        elif marks & (KIND | CALENDAR) or looks_ordinary(v, lower, first, at, marks):
+        elif marks & (KIND | CALENDAR) or looks_ordinary(book, lower, first, at, marks):
             sort = ORDINARY
         else:
             sort = STRANGE
         length = at - first
-        words.starts[count], words.ends[count], words.marks[count] = first, at, marks
-        words.sorts[count], words.digits[count] = sort, digits
-        words.coded[count] = (
-            sort == NUMBER
-            or length == 1
-            or (length <= 4 if sort == STRANGE else length == 2 and not marks & LITTLE_WORD)
-        )
+        coded = length <= 4 if sort == STRANGE else length == 2 and not marks & LITTLE_WORD
+        words[count, START], words[count, END], words[count, MARKS] = first, at, marks
+        words[count, SORT], words[count, DIGITS] = sort, digits
+        words[count, CODED] = sort == NUMBER or length == 1 or coded
         count += 1
         begin = first
         while begin < at:
             stop = _plain_end(classes, lower, begin, at) if joints else at
-            own = marks_of(v, lower, begin, stop) if joints else marks
+            own = marks_of(book, lower, begin, stop) if joints else marks
             pieces += 1
             known &= own & LISTED != 0
             no_names &= own & NO_NAME != 0
@@ -116,62 +119,70 @@ def _plain_end(classes: Array, lower: Array, start: int, end: int) -> int:
     return at
 
 
-@compiled  # type: ignore[untyped-decorator]
-def in_lines(
-    v: Vocabulary,
-    classes: Array,
-    text: Array,
-    lower: Array,
-    starts: Array,
-    ends: Array,
-    asked: Array,
-    person: int,
-    address: int,
-    sure: bool,
-) -> tuple[Findings, Array]:
-    """The secrets of lines, and which lines are left to `finders.answers`.
+def _in_lines_of(version: int) -> Any:
+    @kept  # type: ignore[untyped-decorator]
+    def in_lines(
+        book: Array,
+        classes: Array,
+        text: Array,
+        lower: Array,
+        starts: Array,
+        ends: Array,
+        asked: Array,
+        person: int,
+        address: int,
+        sure: bool,
+    ) -> tuple[Array, Array]:
+        """The secrets of lines, and which lines are left to `finders.answers`.
 
-    asked: what was asked for before each line, in bits, of which `person` and `address` are two.
-    """
-    longest = letters = 0
-    for line in range(len(starts)):
-        longest = max(longest, ends[line] - starts[line])
-        letters += ends[line] - starts[line] + 2
-    words = room_for_words(longest // 2 + 2)
-    findings = room_for_findings(WAYS * letters // 2 + 8)
-    left = np.empty(len(starts), np.int64)
-    leave = 0
-    for line in range(len(starts)):
-        start, end = starts[line], ends[line]
-        if not _is_chat(classes, text, lower, start, end):
-            continue
-        own = _narrowed(asked[line], person, address)
-        count, dull = _read(v, classes, lower, start, end, own, words)
-        if dull or not count:
-            continue
-        question = start
-        while question < end and lower[question] != QUESTION:
-            question += 1
-        if question == end:
-            of_words(words, count, own, sure, findings)
-            continue
-        before = findings.count[0]
-        begin = start
-        while begin < end:
-            stop = min(question + 1, end)
-            count, dull = _read(v, classes, lower, begin, stop, own, words)
-            of_words(words, count, own, sure, findings)
-            named = kinds_named(v, lower, begin, question) if stop < end else 0
-            if named == UNSURE:
-                findings.count[0] = before
-                left[leave] = line
-                leave += 1
-                break
-            own = _narrowed(named, person, address)
-            begin = question = stop
+        asked: what was asked for before each line, in bits, of which `person` and `address` are two.
+        """
+        assert version
+        longest = letters = 0
+        for line in range(len(starts)):
+            longest = max(longest, ends[line] - starts[line])
+            letters += ends[line] - starts[line] + 2
+        words = np.empty((longest // 2 + 2, COLUMNS), np.int64)
+        found = np.empty((WAYS * letters // 2 + 8, PARTS), np.int64)
+        found[0, 0] = 0
+        left = np.empty(len(starts), np.int64)
+        leave = 0
+        for line in range(len(starts)):
+            start, end = starts[line], ends[line]
+            if not _is_chat(classes, text, lower, start, end):
+                continue
+            own = _narrowed(asked[line], person, address)
+            count, dull = _read(book, classes, lower, start, end, own, words)
+            if dull or not count:
+                continue
+            question = start
             while question < end and lower[question] != QUESTION:
                 question += 1
-    return findings, left[:leave]
+            if question == end:
+                of_words(words, count, own, sure, found)
+                continue
+            before = found[0, 0]
+            begin = start
+            while begin < end:
+                stop = min(question + 1, end)
+                count, dull = _read(book, classes, lower, begin, stop, own, words)
+                of_words(words, count, own, sure, found)
+                named = kinds_named(book, lower, begin, question) if stop < end else 0
+                if named == UNSURE:
+                    found[0, 0] = before
+                    left[leave] = line
+                    leave += 1
+                    break
+                own = _narrowed(named, person, address)
+                begin = question = stop
+                while question < end and lower[question] != QUESTION:
+                    question += 1
+        return found[1 : found[0, 0] + 1], left[:leave]
+
+    return in_lines
+
+
+in_lines = _in_lines_of(VERSION)
 
 
 @compiled  # type: ignore[untyped-decorator]

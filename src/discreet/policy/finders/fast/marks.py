@@ -23,59 +23,59 @@ from discreet.policy.finders.chat import (
 from discreet.policy.finders.page import ANSWER_WORDS
 from discreet.policy.lists import ENDINGS, family, frequent_words, given, joined_words, ordinary, places
 
-ORDINARY = np.uint64(1 << 0)
-GIVEN = np.uint64(1 << 1)
-FAMILY = np.uint64(1 << 2)
-PLACE = np.uint64(1 << 3)
-ANSWER = np.uint64(1 << 4)
-KIND = np.uint64(1 << 5)
-NO_NAME = np.uint64(1 << 6)
-COMMON = np.uint64(1 << 7)
-CUE = np.uint64(1 << 8)
-SURE_CUE = np.uint64(1 << 9)
-ADDRESS_WORD = np.uint64(1 << 10)
-UNIT = np.uint64(1 << 11)
-NUMBER_WORD = np.uint64(1 << 12)
-CALENDAR = np.uint64(1 << 13)
-ENDING = np.uint64(1 << 14)
-JOINED = np.uint64(1 << 15)
-LITTLE_WORD = np.uint64(1 << 16)
-NOT_NAME = np.uint64(1 << 17)
-NATIONALITY = np.uint64(1 << 18)
-COMPANY = np.uint64(1 << 19)
-HONORIFIC = np.uint64(1 << 20)
-BEFORE_PLACE = np.uint64(1 << 21)
-PARTICLE = np.uint64(1 << 22)
-FREQUENT = np.uint64(1 << 23)
-ASKING = np.uint64(1 << 24)
+ORDINARY = 1 << 0
+GIVEN = 1 << 1
+FAMILY = 1 << 2
+PLACE = 1 << 3
+ANSWER = 1 << 4
+KIND = 1 << 5
+NO_NAME = 1 << 6
+COMMON = 1 << 7
+CUE = 1 << 8
+SURE_CUE = 1 << 9
+ADDRESS_WORD = 1 << 10
+UNIT = 1 << 11
+NUMBER_WORD = 1 << 12
+CALENDAR = 1 << 13
+ENDING = 1 << 14
+JOINED = 1 << 15
+LITTLE_WORD = 1 << 16
+NOT_NAME = 1 << 17
+NATIONALITY = 1 << 18
+COMPANY = 1 << 19
+HONORIFIC = 1 << 20
+BEFORE_PLACE = 1 << 21
+PARTICLE = 1 << 22
+FREQUENT = 1 << 23
+ASKING = 1 << 24
 
-PHRASE = np.uint64(25)
+PHRASE = 25
 """From this bit on, four bits say which word of an introduction this is."""
-NAME, IS, NAMES, I, AM, IM, THIS, CALL, ME = (np.uint64(number) for number in range(1, 10))
+NAME, IS, NAMES, I_, AM, IM, THIS, CALL, ME = range(1, 10)
 PHRASES = {
-    "name": NAME, "is": IS, "names": NAMES, "myself": NAMES, "i": I, "am": AM, "im": IM, "i'm": IM, "mr": IM, "mrs": IM,
+    "name": NAME, "is": IS, "names": NAMES, "myself": NAMES, "i": I_, "am": AM, "im": IM, "i'm": IM, "mr": IM, "mrs": IM,
     "miss": IM, "ms": IM, "dr": IM, "this": THIS, "call": CALL, "me": ME,
 }  # fmt: skip
 """Words of the same number do the same: those of `names` are a phrase by themselves, and a sure one."""
-KINDS = np.uint64(32)
+KINDS = 32
 """From this bit on, one for each kind of secret that a word announces, in the order of KIND_NAMES."""
 KIND_NAMES = tuple(WORDS_FOR)
 
-KNOWN = np.uint16(1 << 0)
-ALNUM = np.uint16(1 << 1)
-DECIMAL = np.uint16(1 << 2)
-DIGIT = np.uint16(1 << 3)
-UPPER = np.uint16(1 << 4)
-CAPITAL = np.uint16(1 << 5)
+KNOWN = 1 << 0
+ALNUM = 1 << 1
+DECIMAL = 1 << 2
+DIGIT = 1 << 3
+UPPER = 1 << 4
+CAPITAL = 1 << 5
 """What a run of capitalised words begins with, and what keeps a line from being chat."""
-SHOWY = np.uint16(1 << 6)
-SENTENCE_END = np.uint16(1 << 7)
+SHOWY = 1 << 6
+SENTENCE_END = 1 << 7
 
 
-def marked_words() -> tuple[list[str], NDArray[np.uint64]]:
+def marked_words() -> tuple[list[str], NDArray[np.int64]]:
     """Every word of every list, and its marks."""
     marks: dict[str, int] = {}
-    lists: tuple[tuple[np.uint64, Iterable[str]], ...] = (
+    lists: tuple[tuple[int, Iterable[str]], ...] = (
         (ORDINARY, ordinary()),
         (GIVEN, given()),
         (FAMILY, family()),
@@ -103,14 +103,13 @@ def marked_words() -> tuple[list[str], NDArray[np.uint64]]:
         (ASKING, ASKING_WORDS),
     )
     for bit, words in lists:
-        own = int(bit)
         for word in words:
-            marks[word] = marks.get(word, 0) | own
+            marks[word] = marks.get(word, 0) | bit
     for word, number in PHRASES.items():
-        marks[word] = marks.get(word, 0) | int(number) << int(PHRASE)
+        marks[word] = marks.get(word, 0) | number << PHRASE
     for word, kinds in KINDS_OF.items():
-        marks[word] |= kinds_mask(kinds) << int(KINDS)
-    return list(marks), np.fromiter(marks.values(), np.uint64, len(marks))
+        marks[word] |= kinds_mask(kinds) << KINDS
+    return list(marks), np.fromiter(marks.values(), np.int64, len(marks))
 
 
 def kinds_mask(kinds: Iterable[str]) -> int:
@@ -130,4 +129,4 @@ def class_of(letter: str) -> int:
         (SHOWY, answers.SHOWY.match(letter) is not None),
         (SENTENCE_END, letter in names.END_OF_SENTENCE),
     )
-    return sum(int(bit) for bit, yes in answered if yes)
+    return sum(bit for bit, yes in answered if yes)

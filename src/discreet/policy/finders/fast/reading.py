@@ -6,21 +6,23 @@ of a stream without it.
 
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 import numpy as np
 
 from discreet.policy.finders import answers
 from discreet.policy.finders.chat import UNSURE
-from discreet.policy.finders.fast.compiled import Array, compiled
+from discreet.policy.finders.fast.compiled import VERSION, Array, kept
 from discreet.policy.finders.fast.lines import in_lines
 from discreet.policy.finders.fast.marks import KNOWN, class_of, kinds_mask
-from discreet.policy.finders.fast.stretches import KINDS, Findings
+from discreet.policy.finders.fast.stretches import KINDS
 from discreet.policy.finders.fast.vocabulary import code_points, vocabulary
 from discreet.policy.finders.page import Page
 from discreet.text.records import Secret
 
 LETTERS = 0x110000
 """So many code points there are."""
+SCORES = [hundredths / 100 for hundredths in range(101)]
 PERSON, ADDRESS = kinds_mask(["PERSON"]), kinds_mask(["ADDRESS"])
 
 known_vocabulary = cache(vocabulary)
@@ -43,17 +45,24 @@ def _classes() -> Array:
     return np.zeros(LETTERS, np.uint16)
 
 
-@compiled  # type: ignore[untyped-decorator]
-def _strangers(classes: Array, letters: Array) -> Array:
-    """The characters that have no class yet."""
-    found = np.empty(len(letters), np.uint32)
-    count = 0
-    for letter in letters:
-        if classes[letter] == 0:
-            classes[letter] = KNOWN
-            found[count] = letter
-            count += 1
-    return found[:count]
+def _strangers_of(version: int) -> Any:
+    @kept  # type: ignore[untyped-decorator]
+    def _strangers(classes: Array, letters: Array) -> Array:
+        """The characters that have no class yet."""
+        assert version
+        found = np.empty(len(letters), np.uint32)
+        count = 0
+        for letter in letters:
+            if classes[letter] == 0:
+                classes[letter] = KNOWN
+                found[count] = letter
+                count += 1
+        return found[:count]
+
+    return _strangers
+
+
+_strangers = _strangers_of(VERSION)
 
 
 class Reading:
@@ -78,17 +87,14 @@ class Reading:
             return answers.find(page)
         asked = np.array([MASKS[kinds] for kinds in page.asked], np.int64)
         sure = page.floor > UNSURE
-        findings, left = in_lines(
+        found, left = in_lines(
             self.vocabulary, self.classes, self.text, self.lower, starts, ends, asked, PERSON, ADDRESS, sure
         )
-        found = _secrets(findings)
+        secrets = _secrets(found)
         for line in left.tolist():
-            found += answers.with_questions(page, lines[line][0], lines[line][1], sure)
-        return iter(found)
+            secrets += answers.with_questions(page, lines[line][0], lines[line][1], sure)
+        return iter(secrets)
 
 
-def _secrets(findings: Findings) -> list[Secret]:
-    count = int(findings.count[0])
-    kinds = map(KINDS.__getitem__, findings.kinds[:count].tolist())
-    spans = findings.starts[:count].tolist(), findings.ends[:count].tolist()
-    return list(map(Secret, *spans, kinds, findings.scores[:count].tolist()))
+def _secrets(found: Array) -> list[Secret]:
+    return [Secret(start, end, KINDS[kind], SCORES[score]) for start, end, kind, score in found.tolist()]

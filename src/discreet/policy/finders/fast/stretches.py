@@ -1,8 +1,5 @@
 """The secrets of chat without capitals, as `finders.stretches` finds them: words first, then five ways of finding."""
 
-from typing import NamedTuple
-
-import numpy as np
 
 from discreet.policy.finders.chat import LONGEST_ANSWER, SHORTEST_CODE, UNSURE
 from discreet.policy.finders.fast.compiled import Array, compiled
@@ -28,111 +25,70 @@ from discreet.policy.finders.fast.marks import (
     SURE_CUE,
     THIS,
     UNIT,
-    I,
+    I_,
 )
 from discreet.policy.finders.stretches import FARTHEST_IN_ADDRESS, LONGEST_NAME
 
 KINDS = ("PERSON", "ADDRESS", "REFERENCE", "PLACE", "ORGANIZATION", "NATIONALITY")
 """The kinds of findings; their numbers stand in the loops."""
 PERSON, ADDRESS, REFERENCE, PLACED, COMPANY, NATION = range(6)
-ORDINARY, NUMBER, STRANGE = np.int8(0), np.int8(1), np.int8(2)
+ORDINARY, NUMBER, STRANGE = range(3)
 ASKED_PERSON, ASKED_ADDRESS = 1, 2
-PHRASE_BITS = np.uint64(15)
+PHRASE_BITS = 15
+HUNCH = round(100 * UNSURE)
 
 
-class Words(NamedTuple):
-    """The words of one stretch, written over by the next."""
-
-    starts: Array
-    ends: Array
-    marks: Array
-    sorts: Array
-    digits: Array
-    coded: Array
-    """Whether it may be part of a code with spaces in it."""
-    rest: Array
-    """Which words are not among those that people answer with."""
-
-
-class Findings(NamedTuple):
-    """Where secrets begin and end, their kinds and scores, and how many there are."""
-
-    starts: Array
-    ends: Array
-    kinds: Array
-    scores: Array
-    count: Array
+START, END, MARKS, SORT, DIGITS, CODED, REST, COLUMNS = range(8)
+"""The words of a stretch are rows of one array: where a word begins and ends, its marks and sort, how many digits it
+has and whether it may be part of a code. The last column lists the words that people do not just answer with."""
+PARTS = 4
+"""Findings are rows as well: start, end, kind, and the score in hundredths; row 0 only says how many there are."""
 
 
 @compiled  # type: ignore[untyped-decorator]
-def room_for_words(most: int) -> Words:
-    return Words(
-        np.empty(most, np.int64),
-        np.empty(most, np.int64),
-        np.empty(most, np.uint64),
-        np.empty(most, np.int8),
-        np.empty(most, np.int64),
-        np.empty(most, np.bool_),
-        np.empty(most, np.int64),
-    )
+def add(found: Array, start: int, end: int, kind: int, score: int) -> None:
+    found[0, 0] += 1
+    at = found[0, 0]
+    found[at, 0], found[at, 1], found[at, 2], found[at, 3] = start, end, kind, score
 
 
 @compiled  # type: ignore[untyped-decorator]
-def room_for_findings(most: int) -> Findings:
-    return Findings(
-        np.empty(most, np.int64),
-        np.empty(most, np.int64),
-        np.empty(most, np.int64),
-        np.empty(most, np.float64),
-        np.zeros(1, np.int64),
-    )
-
-
-@compiled  # type: ignore[untyped-decorator]
-def add(findings: Findings, start: int, end: int, kind: int, score: float) -> None:
-    at = findings.count[0]
-    findings.starts[at], findings.ends[at] = start, end
-    findings.kinds[at], findings.scores[at] = kind, score
-    findings.count[0] = at + 1
-
-
-@compiled  # type: ignore[untyped-decorator]
-def of_words(words: Words, count: int, asked: int, sure: bool, findings: Findings) -> None:
+def of_words(words: Array, count: int, asked: int, sure: bool, found: Array) -> None:
     """The secrets of a stretch of so many words, given what was asked for."""
     strange = numbers = phrases = cues = False
     digits = rest = 0
     for at in range(count):
-        marks = words.marks[at]
-        strange |= words.sorts[at] == STRANGE
-        numbers |= words.sorts[at] == NUMBER
-        digits += words.digits[at]
+        marks = words[at, MARKS]
+        strange |= words[at, SORT] == STRANGE
+        numbers |= words[at, SORT] == NUMBER
+        digits += words[at, DIGITS]
         phrases |= (marks >> PHRASE) & PHRASE_BITS != 0
         cues |= marks & (CUE | ADDRESS_WORD) != 0
         if not marks & ANSWER:
-            words.rest[rest] = at
+            words[rest, REST] = at
             rest += 1
     if phrases:
-        _introductions(words, count, findings)
+        _introductions(words, count, found)
     if digits:
-        _codes(words, count, rest, findings)
+        _codes(words, count, rest, found)
     if (strange or numbers) and (cues or asked & ASKED_ADDRESS):
-        _addresses(words, count, asked, findings)
+        _addresses(words, count, asked, found)
     if 0 < rest <= LONGEST_ANSWER:
-        _bare(words, rest, asked, findings)
+        _bare(words, rest, asked, found)
     if strange:
-        _in_sentence(words, count, sure, findings)
+        _in_sentence(words, count, sure, found)
 
 
 @compiled  # type: ignore[untyped-decorator]
-def _found(words: Words, first: int, end: int, kind: int, score: float, findings: Findings) -> None:
-    add(findings, words.starts[first], words.ends[end - 1], kind, score)
+def _found(words: Array, first: int, end: int, kind: int, score: int, found: Array) -> None:
+    add(found, words[first, START], words[end - 1, END], kind, score)
 
 
 @compiled  # type: ignore[untyped-decorator]
-def _phrase(words: Words, count: int, at: int) -> tuple[int, bool]:
+def _phrase(words: Array, count: int, at: int) -> tuple[int, bool]:
     """How many words long the phrase is that begins here and introduces a name, and whether it surely does."""
-    first = (words.marks[at] >> PHRASE) & PHRASE_BITS
-    after = (words.marks[at + 1] >> PHRASE) & PHRASE_BITS if at + 1 < count else np.uint64(0)
+    first = (words[at, MARKS] >> PHRASE) & PHRASE_BITS
+    after = (words[at + 1, MARKS] >> PHRASE) & PHRASE_BITS if at + 1 < count else 0
     if first == NAME:
         return (2, True) if after == IS else (1, True)
     if first == NAMES:
@@ -141,13 +97,13 @@ def _phrase(words: Words, count: int, at: int) -> tuple[int, bool]:
         return 1, False
     if first == CALL and after == ME:
         return 2, True
-    if (first == I and after == AM) or (first == THIS and after == IS):
+    if (first == I_ and after == AM) or (first == THIS and after == IS):
         return 2, False
     return 0, False
 
 
 @compiled  # type: ignore[untyped-decorator]
-def _introductions(words: Words, count: int, findings: Findings) -> None:
+def _introductions(words: Array, count: int, found: Array) -> None:
     for at in range(count):
         length, sure = _phrase(words, count, at)
         if not length:
@@ -156,72 +112,72 @@ def _introductions(words: Words, count: int, findings: Findings) -> None:
         while end < min(count, begin + LONGEST_NAME) and _may_be_name(words, end, sure, end == begin):
             end += 1
         if end > begin:
-            _found(words, begin, end, PERSON, 0.8, findings)
+            _found(words, begin, end, PERSON, 80, found)
 
 
 @compiled  # type: ignore[untyped-decorator]
-def _may_be_name(words: Words, at: int, sure: bool, first: bool) -> bool:
-    marks = words.marks[at]
-    if words.sorts[at] == NUMBER or marks & (KIND | NO_NAME | ANSWER):
+def _may_be_name(words: Array, at: int, sure: bool, first: bool) -> bool:
+    marks = words[at, MARKS]
+    if words[at, SORT] == NUMBER or marks & (KIND | NO_NAME | ANSWER):
         return False
-    if words.sorts[at] == STRANGE or (marks & GIVEN and not marks & COMMON):
+    if words[at, SORT] == STRANGE or (marks & GIVEN and not marks & COMMON):
         return True
     return sure and (first or marks & FAMILY != 0)
 
 
 @compiled  # type: ignore[untyped-decorator]
-def _codes(words: Words, count: int, rest: int, findings: Findings) -> None:
+def _codes(words: Array, count: int, rest: int, found: Array) -> None:
     at = 0
     while at < count:
-        if not words.coded[at]:
+        if not words[at, CODED]:
             at += 1
             continue
         first = at
-        while at < count and words.coded[at]:
+        while at < count and words[at, CODED]:
             at += 1
         last = at - 1
-        whole = rest > 0 and first <= words.rest[0] and last >= words.rest[rest - 1]
-        while first <= last and words.sorts[first] != NUMBER and _frames(words, first, whole):
+        whole = rest > 0 and first <= words[0, REST] and last >= words[rest - 1, REST]
+        while first <= last and words[first, SORT] != NUMBER and _frames(words, first, whole):
             first += 1
-        while last >= first and words.sorts[last] == ORDINARY and last != count - 1:
+        while last >= first and words[last, SORT] == ORDINARY and last != count - 1:
             last -= 1
         letters = digits = 0
         odd = True
         for one in range(first, last + 1):
-            length = words.ends[one] - words.starts[one]
-            letters += length if words.sorts[one] != NUMBER else 0
-            digits += words.digits[one]
-            odd &= words.sorts[one] != ORDINARY or length == 1
-        if not digits or not letters or letters + digits < SHORTEST_CODE or words.marks[last] & UNIT:
+            length = words[one, END] - words[one, START]
+            letters += length if words[one, SORT] != NUMBER else 0
+            digits += words[one, DIGITS]
+            odd &= words[one, SORT] != ORDINARY or length == 1
+        if not digits or not letters or letters + digits < SHORTEST_CODE or words[last, MARKS] & UNIT:
             continue
         told = whole or _code_before(words, first)
         if told or odd:
-            _found(words, first, last + 1, REFERENCE, 0.7 if told else 0.55, findings)
+            _found(words, first, last + 1, REFERENCE, 70 if told else 55, found)
 
 
 @compiled  # type: ignore[untyped-decorator]
-def _frames(words: Words, at: int, whole: bool) -> bool:
-    if words.marks[at] & (ANSWER | KIND):
+def _frames(words: Array, at: int, whole: bool) -> bool:
+    if words[at, MARKS] & (ANSWER | KIND):
         return True
-    return words.sorts[at] != STRANGE and not whole and not _code_before(words, at)
+    return words[at, SORT] != STRANGE and not whole and not _code_before(words, at)
 
 
 @compiled  # type: ignore[untyped-decorator]
-def _code_before(words: Words, at: int) -> bool:
-    return at > 0 and words.marks[at - 1] & NUMBER_WORD != 0
+def _code_before(words: Array, at: int) -> bool:
+    return at > 0 and words[at - 1, MARKS] & NUMBER_WORD != 0
 
 
 @compiled  # type: ignore[untyped-decorator]
-def _addresses(words: Words, count: int, asked: int, findings: Findings) -> None:
+def _addresses(words: Array, count: int, asked: int, found: Array) -> None:
     said = -1
     cue = sure_cue = strange = False
     for at in range(count):
-        marks = words.marks[at]
+        marks = words[at, MARKS]
         if said < 0 and marks & ADDRESS_WORD:
             said = at
         cue |= marks & CUE != 0
         sure_cue |= marks & SURE_CUE != 0
-        strange |= words.sorts[at] == STRANGE
+        strange |= words[at, SORT] == STRANGE
     expected = said >= 0 or asked & ASKED_ADDRESS != 0
     if not expected and not (cue and strange) and not sure_cue:
         return
@@ -235,37 +191,37 @@ def _addresses(words: Words, count: int, asked: int, findings: Findings) -> None
         while at < count and at - last <= FARTHEST_IN_ADDRESS:
             if _in_address(words, at):
                 last = at
-            elif words.marks[at] & KIND and not words.marks[at] & CUE:
+            elif words[at, MARKS] & KIND and not words[at, MARKS] & CUE:
                 break  # a wall
             at += 1
         at = last + 1
-        _address(words, first, at, expected, findings)
+        _address(words, first, at, expected, found)
 
 
 @compiled  # type: ignore[untyped-decorator]
-def _in_address(words: Words, at: int) -> bool:
-    return words.sorts[at] != ORDINARY or words.marks[at] & CUE != 0
+def _in_address(words: Array, at: int) -> bool:
+    return words[at, SORT] != ORDINARY or words[at, MARKS] & CUE != 0
 
 
 @compiled  # type: ignore[untyped-decorator]
-def _address(words: Words, first: int, end: int, expected: bool, findings: Findings) -> None:
+def _address(words: Array, first: int, end: int, expected: bool, found: Array) -> None:
     plain, cue = True, False
     for at in range(first, end):
-        plain &= words.sorts[at] == ORDINARY
-        cue |= words.marks[at] & CUE != 0
+        plain &= words[at, SORT] == ORDINARY
+        cue |= words[at, MARKS] & CUE != 0
     if end - first > 1 and not plain and (expected or cue):
-        _found(words, first, end, ADDRESS, 0.7, findings)
+        _found(words, first, end, ADDRESS, 70, found)
 
 
 @compiled  # type: ignore[untyped-decorator]
-def _bare(words: Words, rest: int, asked: int, findings: Findings) -> None:
+def _bare(words: Array, rest: int, asked: int, found: Array) -> None:
     ordinary = 0
     numbers = strange = known = False
     names = True
-    every = np.uint64(0)
+    every = 0
     for one in range(rest):
-        at = words.rest[one]
-        sort, marks = words.sorts[at], words.marks[at]
+        at = words[one, REST]
+        sort, marks = words[at, SORT], words[at, MARKS]
         ordinary += sort == ORDINARY
         numbers |= sort == NUMBER
         strange |= sort == STRANGE
@@ -285,53 +241,53 @@ def _bare(words: Words, rest: int, asked: int, findings: Findings) -> None:
                     last = one
                 one += 1
             one = last + 1
-            _bare_run(words, first, one, findings)
+            _bare_run(words, first, one, found)
     elif rest <= 3 and not numbers:
         if (rest <= 2 and known and names) or (asked & ASKED_PERSON and not every & (NO_NAME | KIND)):
-            _found(words, words.rest[0], words.rest[rest - 1] + 1, PERSON, 0.55, findings)
+            _found(words, words[0, REST], words[rest - 1, REST] + 1, PERSON, 55, found)
 
 
 @compiled  # type: ignore[untyped-decorator]
-def _could_be_name(marks: np.uint64) -> bool:
+def _could_be_name(marks: int) -> bool:
     return marks & (GIVEN | FAMILY) != 0 and not marks & (COMMON | NO_NAME)
 
 
 @compiled  # type: ignore[untyped-decorator]
-def _named(words: Words, one: int) -> bool:
-    at = words.rest[one]
-    return words.sorts[at] != ORDINARY or _could_be_name(words.marks[at])
+def _named(words: Array, one: int) -> bool:
+    at = words[one, REST]
+    return words[at, SORT] != ORDINARY or _could_be_name(words[at, MARKS])
 
 
 @compiled  # type: ignore[untyped-decorator]
-def _bare_run(words: Words, first: int, end: int, findings: Findings) -> None:
+def _bare_run(words: Array, first: int, end: int, found: Array) -> None:
     strange = numbers = announcing = False
     for one in range(first, end):
-        at = words.rest[one]
-        strange |= words.sorts[at] == STRANGE
-        numbers |= words.sorts[at] == NUMBER
-        announcing |= words.marks[at] & KIND != 0
+        at = words[one, REST]
+        strange |= words[at, SORT] == STRANGE
+        numbers |= words[at, SORT] == NUMBER
+        announcing |= words[at, MARKS] & KIND != 0
     if strange and not announcing:
         kind = ADDRESS if end - first > 3 or numbers else PERSON
-        _found(words, words.rest[first], words.rest[end - 1] + 1, kind, 0.65, findings)
+        _found(words, words[first, REST], words[end - 1, REST] + 1, kind, 65, found)
         return
     for one in range(first, end):
-        at = words.rest[one]
-        if words.sorts[at] == STRANGE:
-            _found(words, at, at + 1, PERSON, 0.6, findings)
+        at = words[one, REST]
+        if words[at, SORT] == STRANGE:
+            _found(words, at, at + 1, PERSON, 60, found)
 
 
 @compiled  # type: ignore[untyped-decorator]
-def _in_sentence(words: Words, count: int, sure: bool, findings: Findings) -> None:
+def _in_sentence(words: Array, count: int, sure: bool, found: Array) -> None:
     at = 0
     while at < count:
-        if words.sorts[at] != STRANGE:
+        if words[at, SORT] != STRANGE:
             at += 1
             continue
         first = at
-        marks = words.marks[at]
-        while at < count and words.sorts[at] == STRANGE:
-            marks |= words.marks[at]
+        marks = words[at, MARKS]
+        while at < count and words[at, SORT] == STRANGE:
+            marks |= words[at, MARKS]
             at += 1
-        score = 0.6 if marks & GIVEN else 0.5 if at - first > 1 else UNSURE
-        if score > UNSURE or not sure:
-            _found(words, first, at, PLACED if marks & PLACE else PERSON, score, findings)
+        score = 60 if marks & GIVEN else 50 if at - first > 1 else HUNCH
+        if score > HUNCH or not sure:
+            _found(words, first, at, PLACED if marks & PLACE else PERSON, score, found)

@@ -1,181 +1,284 @@
 """The words of all lists in one table that compiled loops look words up in, and the slips of frequent words.
 
-A word is a stretch of code points. Hashes only say where to look: what is found there is compared letter by letter, so
-a look-up gives what one in the lists gives.
+A word is a stretch of code points. Words of up to 16 letters of ASCII are their own key, two numbers of 64 bits; of
+others the key only says where to look, and what is found there is compared letter by letter. So a look-up gives what
+one in the lists gives. Most of the time goes into waiting for memory: a slot holds all that is asked of it, and before
+the table of slips is asked about a word, a small one of bits says whether it can be there. What slips are looked up by
+is a polynomial of the letters, because that of a word without one letter takes one step.
 """
 
 import sys
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
-from discreet.policy.finders.fast.compiled import NONE, Array, compiled
+from discreet.policy.finders.fast.compiled import NONE, VERSION, Array, compiled, kept
 from discreet.policy.finders.fast.marks import ENDING, FAMILY, FREQUENT, GIVEN, JOINED, ORDINARY, PLACE, marked_words
 from discreet.policy.lists import LONGEST_SLIP, SHORTEST_SLIP
 
 CODEC = "utf-32-le" if sys.byteorder == "little" else "utf-32-be"
-START = np.uint64(0xCBF29CE484222325)
-PRIME = np.uint64(0x100000001B3)
+BASE = np.uint64(0x9E3779B97F4A7C15)
 MIX = np.uint64(0xFF51AFD7ED558CCD)
-HALF = np.uint64(32)
+ONE, TWO, THREE, SIX, EIGHT, HALF, LOW_SIX, SIXTY_FOUR = (np.uint64(n) for n in (1, 2, 3, 6, 8, 32, 63, 64))
+POWERS = np.array([pow(int(BASE), power, 1 << 64) for power in range(LONGEST_SLIP + 1)], np.uint64)
 APOSTROPHE, CURLY = np.uint32(ord("'")), np.uint32(ord("’"))
+LAST_ASCII = np.uint64(127)
 NO_PLACE = -1
 """Where a letter could be left out and none is."""
+LONG = np.uint64(1 << 63)
+"""In the second half of a key: the word is longer than its key, or has other letters."""
+WORDS, SLIPS, JOINED_BITS, SLIP_BITS, STARTS, LETTERS, CHAPTERS = (np.uint64(number) for number in range(7))
+"""What stands in the book: slots of words (both halves of the key, the marks, the number of the word), slots of slips
+(the hash, which letter is left out, the number of the word), bits of both, and where the letters of every word begin.
 
-
-class Vocabulary(NamedTuple):
-    """Tables with open addresses: the words and their marks, and frequent words with one letter left out."""
-
-    letters: Array
-    """All words one after the other; those of word n stand from starts[n] to starts[n + 1]."""
-    starts: Array
-    marks: Array
-    slots: Array
-    """The number of a word, or -1; the hash of that word."""
-    hashes: Array
-    slips: Array
-    """The number of a frequent word, or -1; which letter was left out; the hash of what is left."""
-    slip_places: Array
-    slip_hashes: Array
+All of it is one array because every array, and every tuple of them, that a compiled function is given costs time."""
+EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
+"""Where no word has its number."""
 
 
 def code_points(text: str) -> Array:
     return np.frombuffer(bytearray(text.encode(CODEC, "surrogatepass")), np.uint32)
 
 
-def vocabulary() -> Vocabulary:
-    """The table of all lists of words."""
+def vocabulary() -> Array:
+    """The book of all lists of words."""
     words, marks = marked_words()
-    starts = np.zeros(len(words) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, words), np.int64, len(words)), out=starts[1:])
+    lengths = np.fromiter(map(len, words), np.int64, len(words))
     letters = code_points("".join(words))
-    frequent = np.flatnonzero(marks & FREQUENT)
-    slips = int((starts[frequent + 1] - starts[frequent]).sum())
-    made = Vocabulary(letters, starts, marks, *_empty(len(words)), *_empty(slips, places=True))
-    fill(made, frequent)
-    return made
+    slips = int(lengths[marks & FREQUENT != 0].sum())
+    sizes = (
+        (WORDS, 4 * _slots(len(words))),
+        (SLIPS, 4 * _slots(slips)),
+        (JOINED_BITS, 1 << 10),
+        (SLIP_BITS, 1 << 14),
+        (STARTS, len(words) + 1),
+        (LETTERS, len(letters)),
+    )
+    book = np.full(CHAPTERS + sum(size for _, size in sizes), EMPTY, np.uint64)
+    at = CHAPTERS
+    for chapter, size in sizes:
+        book[chapter], at = at, at + size
+    book[book[LETTERS] :] = letters
+    book[book[STARTS] : book[LETTERS]] = np.concatenate([[0], np.cumsum(lengths)])
+    book[book[JOINED_BITS] : book[STARTS]] = 0
+    fill(book, marks)
+    return book
 
 
-def _empty(entries: int, places: bool = False) -> tuple[Array, ...]:
-    size = 1 << (2 * entries).bit_length()
-    numbers, hashes = np.full(size, -1, np.int32), np.zeros(size, np.uint64)
-    return (numbers, np.zeros(size, np.int8), hashes) if places else (numbers, hashes)
+def _slots(entries: int) -> int:
+    return 1 << (entries * 3 // 2).bit_length()
 
 
 @compiled  # type: ignore[untyped-decorator]
-def hash_without(letters: Array, start: int, end: int, place: int) -> np.uint64:
-    """The hash of a word from which the letter at a place, if it is not NO_PLACE, is left out."""
-    value = START
-    for at in range(start, end):
-        if at - start != place:
-            value = (value ^ np.uint64(letters[at])) * PRIME
+def _finished(value: np.uint64) -> np.uint64:
+    """Spreads a polynomial over all bits."""
     value = (value ^ (value >> HALF)) * MIX
     return value ^ (value >> HALF)
 
 
 @compiled  # type: ignore[untyped-decorator]
-def same(
-    one: Array, start: int, end: int, place: int, other: Array, other_start: int, other_end: int, other_place: int
-) -> bool:
-    """Whether two words, each with a letter left out or none, are the same."""
-    if end - start - (place >= 0) != other_end - other_start - (other_place >= 0):
+def _polynomial(letters: Array, start: int, end: int, place: int) -> np.uint64:
+    """That of a word, a letter of which may be left out."""
+    value = NONE
+    for at in range(start, end):
+        if at - start != place:
+            value = value * BASE + np.uint64(letters[at])
+    return value
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _without(whole: np.uint64, before: np.uint64, letter: np.uint64, after: int) -> np.uint64:
+    """The polynomial of a word without a letter, given that of what stands before it and how much stands after it."""
+    return whole - (before * BASE + letter - before) * POWERS[after]
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _may_be_in(book: Array, chapter: np.uint64, value: np.uint64) -> bool:
+    bits = (book[chapter + ONE] - book[chapter]) * SIXTY_FOUR
+    place = value & (bits - ONE)
+    return (book[book[chapter] + (place >> SIX)] >> (place & LOW_SIX)) & ONE != NONE
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _note(book: Array, chapter: np.uint64, value: np.uint64) -> None:
+    bits = (book[chapter + ONE] - book[chapter]) * SIXTY_FOUR
+    place = value & (bits - ONE)
+    book[book[chapter] + (place >> SIX)] |= ONE << (place & LOW_SIX)
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _key(letters: Array, start: int, end: int, place: int) -> tuple[np.uint64, np.uint64]:
+    """The key of a word, a letter of which may be left out."""
+    low = high = shift = NONE
+    every = NONE
+    if end - start <= 16:
+        for at in range(start, end):
+            if at - start != place:
+                letter = np.uint64(letters[at])
+                every = max(every, letter - ONE)
+                if shift < SIXTY_FOUR:
+                    low |= letter << shift
+                else:
+                    high |= letter << (shift - SIXTY_FOUR)
+                shift += EIGHT
+        if every < LAST_ASCII:
+            return low, high
+    return _polynomial(letters, start, end, place), LONG
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _slot(book: Array, chapter: np.uint64, value: np.uint64) -> np.uint64:
+    """Where to look for a hash first."""
+    slots = (book[chapter + ONE] - book[chapter]) >> TWO
+    return value & (slots - ONE)
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _next(book: Array, chapter: np.uint64, slot: np.uint64) -> np.uint64:
+    return _slot(book, chapter, slot + ONE)
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _insert(book: Array, chapter: np.uint64, value: np.uint64, a: np.uint64, b: np.uint64, c: int, number: int) -> None:
+    slot = _slot(book, chapter, value)
+    while book[book[chapter] + (slot << TWO) + THREE] != EMPTY:
+        slot = _next(book, chapter, slot)
+    at = book[chapter] + (slot << TWO)
+    book[at], book[at + ONE], book[at + TWO], book[at + THREE] = a, b, np.uint64(c), np.uint64(number)
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _hash(low: np.uint64, high: np.uint64) -> np.uint64:
+    """Where a key is looked for."""
+    value = (low ^ (high * MIX)) * BASE
+    return value ^ (value >> HALF)
+
+
+def _fill_of(version: int) -> Any:
+    @kept  # type: ignore[untyped-decorator]
+    def fill(book: Array, marks: Array) -> None:
+        assert version
+        letters = book[book[LETTERS] :]
+        for number in range(len(marks)):
+            place = book[STARTS] + np.uint64(number)
+            start, end = np.int64(book[place]), np.int64(book[place + ONE])
+            low, high = _key(letters, start, end, NO_PLACE)
+            _insert(book, WORDS, _hash(low, high), low, high, marks[number], number)
+            whole = _polynomial(letters, start, end, NO_PLACE)
+            if marks[number] & JOINED:
+                _note(book, JOINED_BITS, _finished(whole))
+            if marks[number] & FREQUENT:
+                _note(book, SLIP_BITS, _finished(whole))
+                before = NONE
+                for at in range(start, end):
+                    shorter = _finished(_without(whole, before, letters[at], end - at - 1))
+                    _insert(book, SLIPS, shorter, shorter, np.uint64(at - start), 0, number)
+                    _note(book, SLIP_BITS, shorter)
+                    before = before * BASE + letters[at]
+
+    return fill
+
+
+fill = _fill_of(VERSION)
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _is_word(book: Array, letters: Array, start: int, end: int, place: int, number: np.uint64, other: int) -> bool:
+    """Whether letters, but for one at a place, are those of a word in the book but for another."""
+    at = book[book[STARTS] + number]
+    count = np.int64(book[book[STARTS] + number + ONE] - at)
+    at += book[LETTERS]
+    if end - start - (place >= 0) != count - (other >= 0):
         return False
-    at, beside = start, other_start
+    one = two = 0
     while True:
-        if place >= 0 and at - start == place:
-            at += 1
-        if other_place >= 0 and beside - other_start == other_place:
-            beside += 1
-        if at >= end or beside >= other_end:
+        one += one == place
+        two += two == other
+        if one >= end - start or two >= count:
             return True
-        if one[at] != other[beside]:
+        if np.uint64(letters[start + one]) != book[at + np.uint64(two)]:
             return False
-        at += 1
-        beside += 1
+        one += 1
+        two += 1
 
 
 @compiled  # type: ignore[untyped-decorator]
-def fill(v: Vocabulary, frequent: Array) -> None:
-    last = np.uint64(len(v.slots) - 1)
-    for number in range(len(v.marks)):
-        value = hash_without(v.letters, v.starts[number], v.starts[number + 1], NO_PLACE)
-        slot = value & last
-        while v.slots[slot] >= 0:
-            slot = (slot + np.uint64(1)) & last
-        v.slots[slot], v.hashes[slot] = number, value
-    last = np.uint64(len(v.slips) - 1)
-    for number in frequent:
-        start, end = v.starts[number], v.starts[number + 1]
-        for place in range(end - start):
-            value = hash_without(v.letters, start, end, place)
-            slot = value & last
-            while v.slips[slot] >= 0:
-                slot = (slot + np.uint64(1)) & last
-            v.slips[slot], v.slip_places[slot], v.slip_hashes[slot] = number, place, value
+def _marks(book: Array, letters: Array, start: int, end: int, place: int) -> int:
+    """The marks of a word, a letter of which may be left out; none where no list has it."""
+    low, high = _key(letters, start, end, place)
+    slot = _slot(book, WORDS, _hash(low, high))
+    while True:
+        at = book[WORDS] + (slot << TWO)
+        if book[at + THREE] == EMPTY:
+            return 0
+        if book[at] == low and book[at + ONE] == high:
+            if high != LONG or _is_word(book, letters, start, end, place, book[at + THREE], NO_PLACE):
+                return np.int64(book[at + TWO])
+        slot = _next(book, WORDS, slot)
 
 
 @compiled  # type: ignore[untyped-decorator]
-def marks_without(v: Vocabulary, letters: Array, start: int, end: int, place: int, value: np.uint64) -> np.uint64:
-    """The marks of a word with this hash, a letter of which may be left out; none where no list has it."""
-    last = np.uint64(len(v.slots) - 1)
-    slot = value & last
-    while v.slots[slot] >= 0:
-        if v.hashes[slot] == value:
-            number = v.slots[slot]
-            if same(letters, start, end, place, v.letters, v.starts[number], v.starts[number + 1], NO_PLACE):
-                return v.marks[number]
-        slot = (slot + np.uint64(1)) & last
-    return NONE
-
-
-@compiled  # type: ignore[untyped-decorator]
-def marks_of(v: Vocabulary, letters: Array, start: int, end: int) -> np.uint64:
+def marks_of(book: Array, letters: Array, start: int, end: int) -> int:
     """The marks of the word from start to end."""
-    return marks_without(v, letters, start, end, NO_PLACE, hash_without(letters, start, end, NO_PLACE))
+    return _marks(book, letters, start, end, NO_PLACE)
 
 
 @compiled  # type: ignore[untyped-decorator]
-def is_slip(v: Vocabulary, letters: Array, start: int, end: int, place: int, value: np.uint64) -> bool:
+def _is_slip(book: Array, letters: Array, start: int, end: int, place: int, value: np.uint64) -> bool:
     """Whether a word with this hash, a letter of which may be left out, is a frequent word with a letter left out."""
-    last = np.uint64(len(v.slips) - 1)
-    slot = value & last
-    while v.slips[slot] >= 0:
-        if v.slip_hashes[slot] == value:
-            number = v.slips[slot]
-            left_out = np.int64(v.slip_places[slot])
-            if same(letters, start, end, place, v.letters, v.starts[number], v.starts[number + 1], left_out):
+    slot = _slot(book, SLIPS, value)
+    while True:
+        at = book[SLIPS] + (slot << TWO)
+        if book[at + THREE] == EMPTY:
+            return False
+        if book[at] == value:
+            if _is_word(book, letters, start, end, place, book[at + THREE], np.int64(book[at + ONE])):
                 return True
-        slot = (slot + np.uint64(1)) & last
-    return False
+        slot = _next(book, SLIPS, slot)
 
 
 @compiled  # type: ignore[untyped-decorator]
-def is_contraction(v: Vocabulary, letters: Array, start: int, end: int) -> bool:
+def _is_contraction(book: Array, letters: Array, start: int, end: int) -> bool:
     """As `lists` says it: an ordinary word, an apostrophe and one of the endings."""
     for at in range(start, end):
         if letters[at] == APOSTROPHE or letters[at] == CURLY:
-            return bool(marks_of(v, letters, at + 1, end) & ENDING) and bool(marks_of(v, letters, start, at) & ORDINARY)
+            stem, ending = marks_of(book, letters, start, at), marks_of(book, letters, at + 1, end)
+            return stem & ORDINARY != 0 and ending & ENDING != 0
     return False
 
 
 @compiled  # type: ignore[untyped-decorator]
-def looks_ordinary(v: Vocabulary, letters: Array, start: int, end: int, marks: np.uint64) -> bool:
+def looks_ordinary(book: Array, letters: Array, start: int, end: int, marks: int) -> bool:
     """As `lists.looks_ordinary` says it, of a word with these marks."""
-    if marks & ORDINARY or is_contraction(v, letters, start, end):
+    if marks & ORDINARY or _is_contraction(book, letters, start, end):
         return True
     if marks & (GIVEN | FAMILY | PLACE) or end - start > LONGEST_SLIP:
         return False
-    for at in range(start + 2, end - 1):
-        if marks_of(v, letters, start, at) & JOINED and marks_of(v, letters, at, end) & JOINED:
-            return True
-    if end - start < SHORTEST_SLIP:
-        return False
-    if is_slip(v, letters, start, end, NO_PLACE, hash_without(letters, start, end, NO_PLACE)):
+    before = NONE
+    for at in range(start, end - 1):
+        if at >= start + 2:
+            if _may_be_in(book, JOINED_BITS, _finished(before)) and marks_of(book, letters, start, at) & JOINED:
+                if marks_of(book, letters, at, end) & JOINED:
+                    return True
+        before = before * BASE + np.uint64(letters[at])
+    return end - start >= SHORTEST_SLIP and _has_slip(book, letters, start, end)
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _has_slip(book: Array, letters: Array, start: int, end: int) -> bool:
+    """Whether a word is a frequent one with a letter missing, too many or wrong."""
+    whole = _polynomial(letters, start, end, NO_PLACE)
+    value = _finished(whole)
+    if _may_be_in(book, SLIP_BITS, value) and _is_slip(book, letters, start, end, NO_PLACE, value):
         return True
-    for place in range(end - start):
-        value = hash_without(letters, start, end, place)
-        if marks_without(v, letters, start, end, place, value) & FREQUENT:
-            return True
-        if is_slip(v, letters, start, end, place, value):
-            return True
+    before = NONE
+    for at in range(start, end):
+        letter = np.uint64(letters[at])
+        value = _finished(_without(whole, before, letter, end - at - 1))
+        if _may_be_in(book, SLIP_BITS, value):
+            if _marks(book, letters, start, end, at - start) & FREQUENT:
+                return True
+            if _is_slip(book, letters, start, end, at - start, value):
+                return True
+        before = before * BASE + letter
     return False
