@@ -1,19 +1,16 @@
 """What a sentence asks for, as `finders.asking` says it, in bits."""
 
-import numpy as np
-
 from discreet.policy.finders.fast.compiled import Array, compiled
 from discreet.policy.finders.fast.marks import ALNUM, ASKING, KINDS
-from discreet.policy.finders.fast.vocabulary import APOSTROPHE, marks_of
+from discreet.policy.finders.fast.vocabulary import APOSTROPHE, HYPHEN, QUESTION, UNDERSCORE, marks_of
 
 UNSURE = -1
 """The sentence has a `who` or a `where` in it; `finders.asking` knows what that means."""
-QUESTION, UNDERSCORE, HYPHEN = np.uint32(ord("?")), np.uint32(ord("_")), np.uint32(ord("-"))
-A, Z, W, H, O_, E, R = (np.uint32(ord(letter)) for letter in "azwhoer")
+A, Z, W, H, O_, E, R = map(ord, "azwhoer")
 
 
 @compiled  # type: ignore[untyped-decorator]
-def _small(letter: np.uint32) -> bool:
+def _small(letter: int) -> bool:
     return A <= letter <= Z
 
 

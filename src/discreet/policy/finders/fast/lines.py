@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.policy.finders.fast.asking import QUESTION, UNSURE, kinds_named
+from discreet.policy.finders.fast.asking import UNSURE, kinds_named
 from discreet.policy.finders.fast.compiled import VERSION, Array, compiled, kept
 from discreet.policy.finders.fast.marks import (
     ALNUM,
@@ -34,12 +34,12 @@ from discreet.policy.finders.fast.stretches import (
     STRANGE,
     of_words,
 )
-from discreet.policy.finders.fast.vocabulary import APOSTROPHE, CURLY, looks_ordinary, marks_of
+from discreet.policy.finders.fast.vocabulary import APOSTROPHE, AT, CURLY, POINT, QUESTION, looks_ordinary, marks_of
 from discreet.policy.finders.shapes import LONG_LINE
 
 WAYS = 5
 """No word begins more found than there are ways of finding."""
-AT, POINT, CAPITAL_I = (np.uint32(ord(letter)) for letter in "@.I")
+CAPITAL_I = ord("I")
 
 
 @compiled  # type: ignore[untyped-decorator]

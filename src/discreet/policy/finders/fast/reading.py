@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from discreet.policy.finders import answers
+from discreet.policy.finders import answers, people
 from discreet.policy.finders.chat import UNSURE
 from discreet.policy.finders.fast.compiled import VERSION, Array, kept
 from discreet.policy.finders.fast.lines import in_lines
 from discreet.policy.finders.fast.marks import KNOWN, class_of, kinds_mask
+from discreet.policy.finders.fast.runs import in_runs
 from discreet.policy.finders.fast.stretches import KINDS
 from discreet.policy.finders.fast.vocabulary import code_points, vocabulary
 from discreet.policy.finders.page import Page
@@ -94,6 +95,23 @@ class Reading:
         for line in left.tolist():
             secrets += answers.with_questions(page, lines[line][0], lines[line][1], sure)
         return iter(secrets)
+
+    def names(self) -> Iterator[Secret]:
+        """What `people.find` finds."""
+        page = self.page
+        replies = np.array(page.replies("PERSON") if page.asks_names else [], np.int64).reshape(-1, 2)
+        found, told, left = in_runs(self.vocabulary, self.classes, self.text, self.lower, replies, page.floor)
+        yield from _secrets(found)
+        names = _secrets(told)
+        for start, end, asked, _ in left.tolist():
+            for secret, sure in people.in_run(page, page.text[start:end], start, bool(asked)):
+                if sure:
+                    names.append(secret)
+                else:
+                    yield secret
+        if names:
+            yield from names
+            yield from people.everywhere(page, names)
 
 
 def _secrets(found: Array) -> list[Secret]:

@@ -21,7 +21,7 @@ BASE = np.uint64(0x9E3779B97F4A7C15)
 MIX = np.uint64(0xFF51AFD7ED558CCD)
 ONE, TWO, THREE, SIX, EIGHT, HALF, LOW_SIX, SIXTY_FOUR = (np.uint64(n) for n in (1, 2, 3, 6, 8, 32, 63, 64))
 POWERS = np.array([pow(int(BASE), power, 1 << 64) for power in range(LONGEST_SLIP + 1)], np.uint64)
-APOSTROPHE, CURLY = np.uint32(ord("'")), np.uint32(ord("’"))
+APOSTROPHE, CURLY, HYPHEN, UNDERSCORE, QUESTION, SPACE, COMMA, POINT, AT, LINE_END = map(ord, "'’-_? ,.@\n")
 LAST_ASCII = np.uint64(127)
 NO_PLACE = -1
 """Where a letter could be left out and none is."""
