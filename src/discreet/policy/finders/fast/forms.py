@@ -5,7 +5,7 @@ from discreet.policy.finders.fast.marks import COMPANY as COMPANY_WORD
 from discreet.policy.finders.fast.marks import FAMILY as FAMILY_NAME
 from discreet.policy.finders.fast.marks import GIVEN as GIVEN_NAME
 from discreet.policy.finders.fast.marks import NATIONALITY as NATIONALITY_WORD
-from discreet.policy.finders.fast.marks import NO_NAME, NOT_NAME, ORDINARY, PLACE
+from discreet.policy.finders.fast.marks import NO_NAME, NOT_NAME, ORDINARY, PLACE, SMALL, UPPER
 from discreet.policy.finders.fast.stretches import COMPANY, NATION, PERSON, PLACED
 from discreet.policy.finders.fast.vocabulary import APOSTROPHE, HYPHEN, SPACE, looks_ordinary, marks_of
 from discreet.policy.finders.names import LONG_HEADING, SHORTEST_SHOUT
@@ -20,13 +20,14 @@ WORD_START, WORD_END, WORD_FORM, WORD_MARKS, WORD_COLUMNS = range(5)
 
 
 @compiled  # type: ignore[untyped-decorator]
-def form_of(book: Array, text: Array, lower: Array, start: int, end: int, marks: int) -> int:
-    """The form of a word of ASCII with these marks."""
-    joint = apostrophe = small = False
+def form_of(book: Array, classes: Array, text: Array, lower: Array, start: int, end: int, marks: int) -> int:
+    """The form of a word with these marks."""
+    joint = apostrophe = small = upper = False
     for at in range(start, end):
         apostrophe |= text[at] == APOSTROPHE
         joint |= text[at] == APOSTROPHE or text[at] == HYPHEN
-        small |= 97 <= text[at] <= 122
+        small |= classes[text[at]] & SMALL != 0
+        upper |= classes[text[at]] & UPPER != 0
     usual, nationality = marks & ORDINARY != 0, marks & NATIONALITY_WORD != 0
     form = 0
     if marks & (NOT_NAME | NO_NAME) or (apostrophe and looks_ordinary(book, lower, start, end, marks)):
@@ -39,7 +40,7 @@ def form_of(book: Array, text: Array, lower: Array, start: int, end: int, marks:
     form |= BEGINNER if usual and not nationality else 0
     form |= NATIONALITY if nationality else 0
     form |= FIRM if marks & COMPANY_WORD else 0
-    return form if small else form | min(end - start, SHORTEST_SHOUT) << CAPITALS
+    return form if small or not upper else form | min(end - start, SHORTEST_SHOUT) << CAPITALS
 
 
 @compiled  # type: ignore[untyped-decorator]

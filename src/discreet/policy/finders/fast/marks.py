@@ -70,6 +70,8 @@ CAPITAL = 1 << 5
 """What a run of capitalised words begins with, and what keeps a line from being chat."""
 SHOWY = 1 << 6
 SENTENCE_END = 1 << 7
+WHITE = 1 << 8
+SMALL = 1 << 9
 
 
 def marked_words() -> tuple[list[str], NDArray[np.int64]]:
@@ -128,5 +130,7 @@ def class_of(letter: str) -> int:
         (CAPITAL, names.CAPITALS.match(letter) is not None),
         (SHOWY, answers.SHOWY.match(letter) is not None),
         (SENTENCE_END, letter in names.END_OF_SENTENCE),
+        (WHITE, letter.isspace()),
+        (SMALL, letter.islower() or (letter.istitle() and not letter.isupper())),
     )
     return sum(bit for bit, yes in answered if yes)

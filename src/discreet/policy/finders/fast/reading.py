@@ -14,10 +14,13 @@ from discreet.policy.finders import answers, people
 from discreet.policy.finders.chat import UNSURE
 from discreet.policy.finders.fast.compiled import VERSION, Array, kept
 from discreet.policy.finders.fast.lines import in_lines
-from discreet.policy.finders.fast.marks import KNOWN, class_of, kinds_mask
+from discreet.policy.finders.fast.marks import KIND_NAMES, KNOWN, class_of, kinds_mask
 from discreet.policy.finders.fast.runs import in_runs
+from discreet.policy.finders.fast.scan import numbers_and_words
 from discreet.policy.finders.fast.stretches import KINDS
+from discreet.policy.finders.fast.turns import NO_ONE, WALL, asked_before, short_replies
 from discreet.policy.finders.fast.vocabulary import code_points, vocabulary
+from discreet.policy.finders.page import WALL as BETWEEN_TEXTS
 from discreet.policy.finders.page import Page
 from discreet.text.records import Secret
 
@@ -37,7 +40,15 @@ class Masks(dict[frozenset[str], int]):
         return found
 
 
-MASKS = Masks()
+class Sets(dict[int, frozenset[str]]):
+    """Bits as sets of kinds."""
+
+    def __missing__(self, mask: int) -> frozenset[str]:
+        self[mask] = found = frozenset(kind for bit, kind in enumerate(KIND_NAMES) if mask >> bit & 1)
+        return found
+
+
+MASKS, SETS = Masks(), Sets()
 
 
 @cache
@@ -67,40 +78,68 @@ _strangers = _strangers_of(VERSION)
 
 
 class Reading:
-    """A page in code points."""
+    """A page in code points; what is asked, and the numbers, are written on the page for those who read it as text."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
-        self.vocabulary = known_vocabulary()
-        self.classes = _classes()
+        self.book, self.classes = known_vocabulary(), _classes()
         self.text, self.lower = code_points(page.text), code_points(page.lower)
         for letters in (self.text, self.lower):
             for letter in _strangers(self.classes, letters).tolist():
                 self.classes[letter] = class_of(chr(letter))
+        numbers, words = numbers_and_words(self.classes, self.text)
+        page.numbers = list(map(tuple, numbers.tolist()))
+        page.long_words = {page.text[start:end] for start, end in words.tolist()}
+        self._read_lines()
+
+    def _read_lines(self) -> None:
+        page, lines = self.page, self.page.lines
+        self.starts = np.array([line[0] for line in lines], np.int64)
+        self.ends = np.array([line[1] for line in lines], np.int64)
+        self.in_order = not (self.ends[:-1] > self.starts[1:]).any()
+        """Whether no turn reaches into the next."""
+        numbers = {"": NO_ONE, BETWEEN_TEXTS: WALL}
+        self.speakers = np.array([numbers.setdefault(line[2], len(numbers)) for line in lines], np.int64)
+        asked, unsure = asked_before(self.book, self.classes, self.lower, self.starts, self.ends, self.speakers)
+        if len(unsure):
+            known = [0]
+            for line in unsure.tolist():
+                start, end, speaker, _ = lines[line - 1]
+                known.append(MASKS[page.asked_by(start, end, bool(speaker or lines[line][2]))])
+            asked = np.where(asked < 0, np.array(known)[np.minimum(asked, 0) * -1], asked)
+        for number, line in enumerate(lines):
+            if line[3]:
+                asked[number] |= MASKS[line[3]]
+        self.asked = asked
+        page.asked = list(map(SETS.__getitem__, asked.tolist()))
 
     def chat(self) -> Iterator[Secret]:
         """What `answers.find` finds."""
         page = self.page
-        lines = page.lines
-        starts = np.array([line[0] for line in lines], np.int64)
-        ends = np.array([line[1] for line in lines], np.int64)
-        if (ends[:-1] > starts[1:]).any():  # turns that overlap
+        if not self.in_order:
             return answers.find(page)
-        asked = np.array([MASKS[kinds] for kinds in page.asked], np.int64)
         sure = page.floor > UNSURE
         found, left = in_lines(
-            self.vocabulary, self.classes, self.text, self.lower, starts, ends, asked, PERSON, ADDRESS, sure
+            self.book,
+            self.classes,
+            self.text,
+            self.lower,
+            self.starts,
+            self.ends,
+            self.asked,
+            PERSON,
+            ADDRESS,
+            sure,
         )
         secrets = _secrets(found)
         for line in left.tolist():
-            secrets += answers.with_questions(page, lines[line][0], lines[line][1], sure)
+            secrets += answers.with_questions(page, page.lines[line][0], page.lines[line][1], sure)
         return iter(secrets)
 
     def names(self) -> Iterator[Secret]:
         """What `people.find` finds."""
         page = self.page
-        replies = np.array(page.replies("PERSON") if page.asks_names else [], np.int64).reshape(-1, 2)
-        found, told, left = in_runs(self.vocabulary, self.classes, self.text, self.lower, replies, page.floor)
+        found, told, left = in_runs(self.book, self.classes, self.text, self.lower, self._replies(), page.floor)
         yield from _secrets(found)
         names = _secrets(told)
         for start, end, asked, _ in left.tolist():
@@ -112,6 +151,21 @@ class Reading:
         if names:
             yield from names
             yield from people.everywhere(page, names)
+
+    def _replies(self) -> Array:
+        """The short answers to questions about names."""
+        page = self.page
+        if not page.asks_names:
+            return np.empty((0, 2), np.int64)
+        if not self.in_order:
+            return np.array(page.replies("PERSON"), np.int64).reshape(-1, 2)
+        found, unsure = short_replies(
+            self.book, self.lower, self.starts, self.ends, self.speakers, self.asked, PERSON
+        )
+        if not len(unsure):
+            return found
+        more = [span for line in unsure.tolist() for span in page.replies_among(*page.lines[line][:2], "PERSON")]
+        return np.array(sorted([*map(tuple, found.tolist()), *more]), np.int64).reshape(-1, 2)
 
 
 def _secrets(found: Array) -> list[Secret]:

@@ -41,7 +41,7 @@ from discreet.policy.finders.fast.vocabulary import (
     marks_of,
 )
 
-HARD_SPACE = 0xA0
+HARD_SPACE, SIGMA, LONGER = 0xA0, 0x3A3, 0x130
 LONGEST_BEFORE = 11
 """So many characters before a run may be a title."""
 AND = np.array([ord(letter) for letter in " and "], np.uint32)
@@ -135,9 +135,13 @@ def _before(lower: Array, start: int) -> int:
 
 @compiled  # type: ignore[untyped-decorator]
 def _is_odd(text: Array, start: int, end: int) -> bool:
-    """Whether only Python knows the form of a word: it has other letters, or ends in an 's that belongs to it."""
+    """Whether only Python knows the form of a word.
+
+    It has a letter whose small form depends on where it stands, or another apostrophe than the lists have, or ends in
+    an 's that belongs to it.
+    """
     for at in range(start, end):
-        if text[at] > 127:
+        if text[at] == SIGMA or text[at] == LONGER or text[at] == CURLY:
             return True
     return end - start > 2 and text[end - 1] == ord("s") and text[end - 2] == APOSTROPHE
 
@@ -182,7 +186,7 @@ def _in_runs_of(version: int) -> Any:
                 marks = marks_of(book, lower, words[one, WORD_START], words[one, WORD_END])
                 words[one, WORD_MARKS] = marks
                 words[one, WORD_FORM] = form_of(
-                    book, text, lower, words[one, WORD_START], words[one, WORD_END], marks
+                    book, classes, text, lower, words[one, WORD_START], words[one, WORD_END], marks
                 )
             if len(spelt) < at - start + 1:
                 spelt = np.empty(2 * (at - start) + 64, np.uint32)
