@@ -113,8 +113,9 @@ class PII(Scored):
         page.floor = self.floor
         reading = Reading(page)
         found: list[Secret] = []
-        for finder in (online, keys, numbers, addresses):
+        for finder in (online, keys, numbers):
             found += finder.find(page)
+        found += reading.addresses()
         found += reading.names()
         found += reading.chat()
         if page.floor <= doubts.HIGHEST:

@@ -23,7 +23,8 @@ SMALL = r"rue|avenue|av\.|via|calle|ul\.|u\.|út|utca|strada|rua|chemin|place|al
 """Words for streets that other languages write small inside an address."""
 TOKEN = rf"(?:P\.? ?O\.? Box \d+|\(?[{CAPITAL}][\w'’-]*\)?\.?|(?:{SMALL})(?= )|\d[\w/-]*(?<!-)\.?|\#\d+|nan)"
 JOINTS = "of|the|de|del|da|do|dos|di|du|des|la|le|las|los|el|van|der|den|am|im|an|auf|and|y|e|i"
-JOINT_WORDS = frozenset((*JOINTS.split("|"), *SMALL.replace("\\", "").split("|")))
+SMALL_WORDS = SMALL.replace("\\", "").split("|")
+JOINT_WORDS = frozenset((*JOINTS.split("|"), *SMALL_WORDS))
 LINK = rf"(?:,? |,|[ ,]*\n[ >?]*,? ?\n?[ >?]*| ?[,-] |(?: (?:{JOINTS})){{1,3}} )"
 RUN = re.compile(rf"(?<![\w.#]){TOKEN}(?:{LINK}{TOKEN})*")
 ENGLISH_STREETS = word_set(
@@ -92,6 +93,8 @@ LONGEST_TRAILING = 40
 TRAILING = re.compile(r"[.,]?\s+([A-Z][a-z]*),?\Z")
 SHORTEST = 5
 """Fewer characters are no address."""
+ALONE = 0.6
+"""The score of a number by itself where an address was announced."""
 SEPARATED = re.compile(r"[ .()]")
 CORNER = re.compile(rf"[Tt]he corner of {TOKEN}(?: {TOKEN})*(?: and {TOKEN}(?: {TOKEN})*)?")
 
@@ -111,15 +114,15 @@ def find(page: Page) -> Iterator[Secret]:
             which += 1
         start, end = pieces[which]
         if _all_there_is(text, start, end, at, past):
-            if past - at >= SHORTEST and _announced(page, at, True) and _beside(text, at, past):
-                yield Secret(at, past, "ADDRESS", 0.6)
+            if past - at >= SHORTEST and announced(page, at, True) and _beside(text, at, past):
+                yield Secret(at, past, "ADDRESS", ALONE)
             continue
         beside = _beside(text, at, past)
         if not beside:
             continue
         if end <= beside and _stands_alone(text, start, at, past):
-            if past - at >= SHORTEST and _announced(page, at, True):
-                yield Secret(at, past, "ADDRESS", 0.6)
+            if past - at >= SHORTEST and announced(page, at, True):
+                yield Secret(at, past, "ADDRESS", ALONE)
             continue
         line = _back(text, max(start, text.rfind("\n", start, at) + 1), at)
         before = text.rfind("\n", start, max(start, line - 1)) + 1
@@ -127,12 +130,17 @@ def find(page: Page) -> Iterator[Secret]:
             if run.start() > past:
                 break
             after = run.end()
-            first, last = _trimmed(text, *run.span())
-            if last - first >= SHORTEST and (score := _score(page, first, last)):
-                yield Secret(first, last, "ADDRESS", score)
+            yield from in_run(page, *run.span())
             if after >= past:
                 break  # the next run, which would take a search, cannot hold the number
-    yield from _said(page)
+    yield from said(page)
+
+
+def in_run(page: Page, start: int, end: int) -> Iterator[Secret]:
+    """The address that a run is, if it is one."""
+    first, last = _trimmed(page.text, start, end)
+    if last - first >= SHORTEST and (score := _score(page, first, last)):
+        yield Secret(first, last, "ADDRESS", score)
 
 
 def _back(text: str, line: int, at: int) -> int:
@@ -199,7 +207,7 @@ def _ends_as_street(words: list[str]) -> bool:
     return bool([word for word in words if len(word) > LONGEST_ENDING and word.endswith(ENDINGS)])
 
 
-def _said(page: Page) -> Iterator[Secret]:
+def said(page: Page) -> Iterator[Secret]:
     """Streets without a number, where the text says that they are streets."""
     text, lower = page.text, page.lower
     if "corner of" in lower:
@@ -247,20 +255,20 @@ def _score(page: Page, start: int, end: int) -> float:
     sign = has_sign(run)
     if sign and has_number and words > 2:
         return 0.9
-    said = _announced(page, start, has_number)
+    told = announced(page, start, has_number)
     if sign:
         if has_number:
-            return 0.9 if said or page.alone(start, end) else 0.6
-        return 0.6 if said or (words > 1 and _is_street(run)) else 0.0
+            return 0.9 if told or page.alone(start, end) else 0.6
+        return 0.6 if told or (words > 1 and _is_street(run)) else 0.0
     if has_number and any(map(str.isalpha, run)):
-        if said:
+        if told:
             return 0.8
         block = "\n" in run and words > 3
         return 0.55 if block or page.alone(start, end) else 0.4 if words > 1 else 0.0
-    return 0.6 if said and words < 6 else 0.0
+    return 0.6 if told and words < 6 else 0.0
 
 
-def _announced(page: Page, start: int, has_number: bool) -> bool:
+def announced(page: Page, start: int, has_number: bool) -> bool:
     """Whether the words before a place, or a question, say that an address follows."""
     before = page.lower[max(0, start - 40) : start]
     backwards = before[::-1]

@@ -1,9 +1,11 @@
 """What a sentence asks for, as `finders.asking` says it, in bits."""
 
+from discreet.policy.finders.asking import WORDS_FOR
 from discreet.policy.finders.fast.compiled import Array, compiled
-from discreet.policy.finders.fast.marks import ALNUM, ASKING, KINDS
+from discreet.policy.finders.fast.marks import ALNUM, ANSWER, ASKING, DIGIT, KINDS
 from discreet.policy.finders.fast.vocabulary import APOSTROPHE, HYPHEN, QUESTION, UNDERSCORE, marks_of
 
+ALL_KINDS = (1 << len(WORDS_FOR)) - 1
 UNSURE = -1
 """The sentence has a `who` or a `where` in it; `finders.asking` knows what that means."""
 A, Z, W, H, O_, E, R = map(ord, "azwhoer")
@@ -26,7 +28,7 @@ def kinds_named(book: Array, lower: Array, start: int, end: int) -> int:
         first = at
         while at < end and (_small(lower[at]) or lower[at] == APOSTROPHE or lower[at] == HYPHEN):
             at += 1
-        found |= marks_of(book, lower, first, at) >> KINDS
+        found |= (marks_of(book, lower, first, at) >> KINDS) & ALL_KINDS
         for place in range(first, at - 2):
             if lower[place] == W and lower[place + 1] == H:
                 if lower[place + 2] == O_:
@@ -50,3 +52,21 @@ def asked_in(book: Array, classes: Array, lower: Array, start: int, end: int) ->
             return kinds_named(book, lower, start, end)
         at += at == first
     return 0
+
+
+@compiled  # type: ignore[untyped-decorator]
+def of_answers(book: Array, classes: Array, lower: Array, start: int, end: int) -> bool:
+    """Whether all words are among those that people answer with, and no digit is there."""
+    at = start
+    while at < end:
+        if classes[lower[at]] & DIGIT:
+            return False
+        if not _small(lower[at]):
+            at += 1
+            continue
+        first = at
+        while at < end and (_small(lower[at]) or lower[at] == APOSTROPHE or lower[at] == HYPHEN):
+            at += 1
+        if not marks_of(book, lower, first, at) & ANSWER:
+            return False
+    return True

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.policy.customersim import NO_NAMES
-from discreet.policy.finders import answers, names, people
+from discreet.policy.finders import addresses, answers, names, people
 from discreet.policy.finders.asking import ASKING_WORDS, KINDS_OF, WORDS_FOR
 from discreet.policy.finders.chat import (
     ADDRESS_WORDS,
@@ -49,6 +49,12 @@ PARTICLE = 1 << 22
 FREQUENT = 1 << 23
 ASKING = 1 << 24
 
+JOINT = 1 << 50
+SMALL_STREET = 1 << 51
+STREET_ENDING = 1 << 52
+SAID_END = 1 << 53
+SHIP = 1 << 54
+
 PHRASE = 25
 """From this bit on, four bits say which word of an introduction this is."""
 NAME, IS, NAMES, I_, AM, IM, THIS, CALL, ME = range(1, 10)
@@ -72,6 +78,7 @@ SHOWY = 1 << 6
 SENTENCE_END = 1 << 7
 WHITE = 1 << 8
 SMALL = 1 << 9
+LOWER = 1 << 10
 
 
 def marked_words() -> tuple[list[str], NDArray[np.int64]]:
@@ -103,6 +110,11 @@ def marked_words() -> tuple[list[str], NDArray[np.int64]]:
         (PARTICLE, names.PARTICLES.split("|")),
         (FREQUENT, frequent_words()),
         (ASKING, ASKING_WORDS),
+        (JOINT, addresses.JOINTS.split("|")),
+        (SMALL_STREET, addresses.SMALL_WORDS),
+        (STREET_ENDING, addresses.ENDINGS),
+        (SAID_END, (end[::-1] for end in addresses.SAID_ENDS)),
+        (SHIP, ("USS", "USNS", "USNV", "USCGC")),
     )
     for bit, words in lists:
         for word in words:
@@ -131,6 +143,7 @@ def class_of(letter: str) -> int:
         (SHOWY, answers.SHOWY.match(letter) is not None),
         (SENTENCE_END, letter in names.END_OF_SENTENCE),
         (WHITE, letter.isspace()),
+        (LOWER, letter.islower()),
         (SMALL, letter.islower() or (letter.istitle() and not letter.isupper())),
     )
     return sum(bit for bit, yes in answered if yes)

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.policy.finders import answers, people
+from discreet.policy.finders import addresses, answers, people
 from discreet.policy.finders.chat import UNSURE
+from discreet.policy.finders.fast.addresses import RUN, address_places
 from discreet.policy.finders.fast.compiled import VERSION, Array, kept
 from discreet.policy.finders.fast.lines import in_lines
 from discreet.policy.finders.fast.marks import KIND_NAMES, KNOWN, class_of, kinds_mask
@@ -87,8 +88,8 @@ class Reading:
         for letters in (self.text, self.lower):
             for letter in _strangers(self.classes, letters).tolist():
                 self.classes[letter] = class_of(chr(letter))
-        numbers, words = numbers_and_words(self.classes, self.text)
-        page.numbers = list(map(tuple, numbers.tolist()))
+        self.numbers, words = numbers_and_words(self.classes, self.text)
+        page.numbers = list(map(tuple, self.numbers.tolist()))
         page.long_words = {page.text[start:end] for start, end in words.tolist()}
         self._read_lines()
 
@@ -135,6 +136,31 @@ class Reading:
         for line in left.tolist():
             secrets += answers.with_questions(page, page.lines[line][0], page.lines[line][1], sure)
         return iter(secrets)
+
+    def addresses(self) -> Iterator[Secret]:
+        """What `addresses.find` finds."""
+        page = self.page
+        if not self.in_order:
+            yield from addresses.find(page)
+            return
+        places = address_places(
+            self.book,
+            self.classes,
+            self.text,
+            self.lower,
+            self.numbers,
+            np.array(page.pieces, np.int64).reshape(-1, 2),
+            self.starts,
+            self.ends,
+            self.asked,
+            ADDRESS,
+        )
+        for start, end, sort in places.tolist():
+            if sort == RUN:
+                yield from addresses.in_run(page, start, end)
+            elif addresses.announced(page, start, True):
+                yield Secret(start, end, "ADDRESS", addresses.ALONE)
+        yield from addresses.said(page)
 
     def names(self) -> Iterator[Secret]:
         """What `people.find` finds."""

@@ -1,0 +1,291 @@
+"""Where addresses may stand, as `finders.addresses` looks for them: beside numbers, and runs that hold numbers."""
+
+from typing import Any
+
+import numpy as np
+
+from discreet.policy.finders.addresses import SHORTEST
+from discreet.policy.finders.fast.address_runs import QUOTE, SHARP, in_word, run_end, small_street
+from discreet.policy.finders.fast.asking import kinds_named, of_answers
+from discreet.policy.finders.fast.compiled import VERSION, Array, compiled, kept
+from discreet.policy.finders.fast.marks import (
+    ALNUM,
+    CALENDAR,
+    CAPITAL,
+    DECIMAL,
+    JOINT,
+    LOWER,
+    SAID_END,
+    SHIP,
+    SMALL_STREET,
+    STREET_ENDING,
+    UPPER,
+)
+from discreet.policy.finders.fast.vocabulary import COMMA, HYPHEN, LINE_END, POINT, QUESTION, SPACE, marks_of
+from discreet.policy.finders.page import LONGEST_FRAME
+
+OPEN, CLOSE, SLASH = map(ord, "()/")
+NUMBER_ALONE, RUN = 0, 1
+FARTHEST_BACK = 24
+LONGEST_SAID = 40
+LONGEST_SAID_END, LONGEST_STREET_ENDING, LONGEST_SHIP = 9, 7, 5
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _separated(text: Array, at: int, past: int) -> bool:
+    for place in range(at, past):
+        if text[place] == SPACE or text[place] == POINT or text[place] == OPEN or text[place] == CLOSE:
+            return True
+    return False
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _all_there_is(text: Array, start: int, end: int, at: int, past: int) -> bool:
+    if at != start or end - past > 2 or _separated(text, at, past):
+        return False
+    for place in range(past, end):
+        letter = text[place]
+        if not (letter == SPACE or letter == POINT or letter == COMMA or letter == QUESTION or letter == QUOTE):
+            return False
+    return True
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _beside(book: Array, classes: Array, text: Array, lower: Array, at: int, past: int) -> int:
+    """Where a capitalised word that is no month stands beside a number, or the number; 0 if there is none."""
+    if at and (text[at - 1] == SPACE or text[at - 1] == SHARP or text[at - 1] == LINE_END):
+        low, high = max(0, at - FARTHEST_BACK), at - 1
+        while high > low and (
+            text[high - 1] == SPACE or text[high - 1] == COMMA or text[high - 1] == POINT or text[high - 1] == SHARP
+        ):
+            high -= 1
+        first = high
+        while first > low and text[first - 1] != SPACE and text[first - 1] != LINE_END:
+            first -= 1
+        if first < high and classes[text[first]] & UPPER and not marks_of(book, lower, first, high) & CALENDAR:
+            return at
+    after = past
+    while after < len(text) and (in_word(classes, text[after]) or text[after] == SLASH or text[after] == HYPHEN):
+        after += 1
+    if after - past > 9:
+        return 0
+    most = 6
+    if after < len(text):
+        most += text[after] == COMMA
+        after += text[after] == POINT
+    word = after
+    while word < len(text) and (
+        text[word] == SPACE
+        or text[word] == LINE_END
+        or text[word] == COMMA
+        or text[word] == QUOTE
+        or text[word] == QUESTION
+    ):
+        word += 1
+    if not 1 <= word - after <= most or word == len(text):
+        return 0
+    name = word + (text[word] == OPEN)
+    if name < len(text) and classes[text[name]] & CAPITAL:
+        stop = name + 1
+        while stop < len(text) and (in_word(classes, text[stop]) or text[stop] == POINT):
+            stop += 1
+        while text[stop - 1] == POINT:
+            stop -= 1
+        return 0 if name == word and marks_of(book, lower, word, stop) & CALENDAR else word
+    return word if small_street(book, text, word, len(text)) >= 0 else 0
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _stays_out(book: Array, classes: Array, text: Array, start: int, end: int) -> bool:
+    """Whether a word is small and does not belong to addresses."""
+    return start < end and classes[text[start]] & LOWER != 0 and not marks_of(book, text, start, end) & (
+        JOINT | SMALL_STREET
+    )
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _stands_alone(book: Array, classes: Array, text: Array, start: int, at: int, past: int) -> bool:
+    if _separated(text, at, past) or (past < len(text) and classes[text[past]] & ALNUM):
+        return False
+    if at == start:
+        return True
+    if text[at - 1] != SPACE:
+        return False
+    first = at - 1
+    while first > start and text[first - 1] != SPACE:
+        first -= 1
+    for place in range(first, at - 1):
+        if text[place] == LINE_END:
+            return False
+    return _stays_out(book, classes, text, first, at - 1)
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _after_line_end(text: Array, start: int, end: int) -> int:
+    """The place after the last line end between two places, or 0."""
+    at = end
+    while at > start:
+        if text[at - 1] == LINE_END:
+            return at
+        at -= 1
+    return 0
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _begin(book: Array, classes: Array, text: Array, start: int, at: int) -> int:
+    """Where a run may begin that holds a number: behind the last word before it that is small and no joint."""
+    line = max(start, _after_line_end(text, start, at))
+    begin = at
+    while begin > line:
+        space = begin - 1
+        while space >= line and text[space] != SPACE:
+            space -= 1
+        if _stays_out(book, classes, text, space + 1, begin):
+            break
+        begin = space
+    begin = max(begin, line)
+    before = _after_line_end(text, start, max(start, begin - 1))
+    stop = before
+    while stop < len(text) and stop - before <= LONGEST_SHIP and text[stop] != SPACE:
+        stop += 1
+    ship = stop < len(text) and text[stop] == SPACE and marks_of(book, text, before, stop) & SHIP != 0
+    return max(start, before) if ship else begin
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _ends_with(book: Array, lower: Array, start: int, end: int, longest: int, mark: int) -> bool:
+    """Whether the letters before a place are, for some number of them, a word with this mark."""
+    for length in range(2, min(longest, end - start) + 1):
+        if marks_of(book, lower, end - length, end) & mark:
+            return True
+    return False
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _may_be_said(
+    book: Array, classes: Array, lower: Array, start: int, line: int, end: int, asked: int, kind: int
+) -> bool:
+    """Whether what stands before a place, or a question, may announce an address there; the line is that of the place."""
+    last = start
+    while last > 0 and last > start - LONGEST_SAID and not in_word(classes, lower[last - 1]):
+        last -= 1
+    if _ends_with(book, lower, max(0, start - LONGEST_SAID), last, LONGEST_SAID_END, SAID_END):
+        return True
+    if start >= end:
+        return False
+    question = start - 1
+    while question >= line and lower[question] != QUESTION:
+        question -= 1
+    if question < line:
+        return asked & kind != 0
+    before = question
+    while before > line and lower[before - 1] != QUESTION:
+        before -= 1
+    return kinds_named(book, lower, before, question) & kind != 0  # of what is unsure, all bits are set
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _may_be_alone(book: Array, classes: Array, lower: Array, start: int, stop: int, line: int, end: int) -> bool:
+    """Whether nothing but words that people answer with may stand around a run in its stretch."""
+    if start >= end:
+        return False
+    for at in range(line, start):
+        if lower[at] == QUESTION:
+            return True
+    closing = start
+    while closing < end and lower[closing] != QUESTION:
+        closing += 1
+    closing = min(closing + 1, end)
+    if start - line + 1 + max(0, closing - stop) > LONGEST_FRAME:
+        return False
+    return of_answers(book, classes, lower, line, start) and of_answers(book, classes, lower, stop, closing)
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _is_code(book: Array, classes: Array, lower: Array, start: int, end: int) -> bool:
+    """Whether a run is one word of digits and letters that is no sign of an address: only what is around it counts."""
+    letters = joints = other = False
+    digits = 0
+    for at in range(start, end):
+        letter = lower[at]
+        if 48 <= letter <= 57:
+            digits += 1
+        elif 97 <= letter <= 122:
+            letters = True
+        elif letter == HYPHEN or letter == SLASH:
+            joints = True
+        else:
+            other = True
+    if other or not digits or lower[start] == ord("p") or not classes[lower[end - 1]] & ALNUM:
+        return False
+    if not letters:
+        return classes[lower[start]] & DECIMAL != 0
+    return not joints and not _ends_with(book, lower, start, end, LONGEST_STREET_ENDING, STREET_ENDING)
+
+
+def _address_places_of(version: int) -> Any:
+    @kept  # type: ignore[untyped-decorator]
+    def address_places(
+        book: Array,
+        classes: Array,
+        text: Array,
+        lower: Array,
+        numbers: Array,
+        pieces: Array,
+        starts: Array,
+        ends: Array,
+        asked: Array,
+        kind: int,
+    ) -> Array:
+        """Numbers that may be addresses by themselves, and runs that may be some, in rows: start, end, which of both.
+
+        Runs that have a score only where something announces them or nothing else is there are left out elsewhere.
+        """
+        assert version
+        found = np.empty((len(text) + len(numbers), 3), np.int64)
+        count = after = which = line = 0
+        for number in range(len(numbers)):
+            at, past = numbers[number]
+            if at < after:
+                continue
+            while which + 1 < len(pieces) and pieces[which + 1, 0] <= at:
+                which += 1
+            start, end = pieces[which]
+            whole = _all_there_is(text, start, end, at, past)
+            if whole and past - at < SHORTEST:
+                continue
+            beside = _beside(book, classes, text, lower, at, past)
+            if not beside:
+                continue
+            if whole or (end <= beside and _stands_alone(book, classes, text, start, at, past)):
+                if past - at >= SHORTEST:
+                    found[count, 0], found[count, 1], found[count, 2] = at, past, NUMBER_ALONE
+                    count += 1
+                continue
+            begin = _begin(book, classes, text, start, at)
+            while begin <= past and begin < end:
+                stop = run_end(book, classes, text, begin, end)
+                if stop < 0:
+                    begin += 1
+                    continue
+                after = stop
+                while line + 1 < len(starts) and starts[line + 1] <= begin:
+                    line += 1
+                while line and starts[line] > begin:
+                    line -= 1
+                code = stop - begin >= SHORTEST and _is_code(book, classes, lower, begin, stop)
+                if not code or (
+                    _may_be_said(book, classes, lower, begin, starts[line], ends[line], asked[line], kind)
+                    or _may_be_alone(book, classes, lower, begin, stop, starts[line], ends[line])
+                ):
+                    found[count, 0], found[count, 1], found[count, 2] = begin, stop, RUN
+                    count += 1
+                if after >= past:
+                    break
+                begin = stop
+        return found[:count]
+
+    return address_places
+
+
+address_places = _address_places_of(VERSION)
