@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from discreet.policy.finders.names import CALENDAR, CAPITAL, form
+from discreet.policy.finders.names import CALENDAR, CAPITAL, is_plain
 from discreet.policy.finders.page import Page
 from discreet.policy.lists import word_set
 from discreet.text.records import Secret
@@ -134,6 +134,7 @@ def find(page: Page) -> Iterator[Secret]:
             if after >= past:
                 break  # the next run, which would take a search, cannot hold the number
     yield from said(page)
+    yield from corners(page)
 
 
 def in_run(page: Page, start: int, end: int) -> Iterator[Secret]:
@@ -209,19 +210,27 @@ def _ends_as_street(words: list[str]) -> bool:
 
 def said(page: Page) -> Iterator[Secret]:
     """Streets without a number, where the text says that they are streets."""
-    text, lower = page.text, page.lower
-    if "corner of" in lower:
-        for match in CORNER.finditer(text):
-            yield Secret(*match.span(), "ADDRESS", 0.7)
+    lower = page.lower
     for phrase in SAID_BEFORE:
         at = lower.find(phrase)
         while at >= 0:
-            run = RUN.match(text, at + len(phrase), page.piece_at(at)[1])
-            if run and has_sign(run[0].lower()):
-                first, last = _trimmed(text, *run.span())
-                if last - first >= SHORTEST:
-                    yield Secret(first, last, "ADDRESS", 0.6)
+            yield from after_phrase(page, at, at + len(phrase))
             at = lower.find(phrase, at + 1)
+
+
+def after_phrase(page: Page, start: int, end: int) -> Iterator[Secret]:
+    """The street behind words that say so."""
+    run = RUN.match(page.text, end, page.piece_at(start)[1])
+    if run and has_sign(run[0].lower()):
+        first, last = _trimmed(page.text, *run.span())
+        if last - first >= SHORTEST:
+            yield Secret(first, last, "ADDRESS", 0.6)
+
+
+def corners(page: Page) -> Iterator[Secret]:
+    if "corner of" in page.lower:
+        for match in CORNER.finditer(page.text):
+            yield Secret(*match.span(), "ADDRESS", 0.7)
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
@@ -229,15 +238,15 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     first = DIGIT.search(text, start, end)
     if first and not SHIP.match(text, start):
         start = max(start, text.rfind("\n", start, first.start()) + 1)
-    while (word := LEADING.match(text, start, end)) and (
-        not has_sign(word[1].lower()) and not word[1].isupper() and (form(word[1]).plain or word[1] == "The")
-    ):
+    while (word := LEADING.match(text, start, end)) and not word[1].isupper():
+        low = word[1].lower()
+        if not (is_plain(low.replace("’", "'")) or word[1] == "The") or has_sign(low):
+            break
         start = word.end()
-    while (
-        (word := TRAILING.search(text, max(start, end - LONGEST_TRAILING), end))
-        and form(word[1]).plain
-        and not has_sign(word[1].lower())
-    ):
+    while word := TRAILING.search(text, max(start, end - LONGEST_TRAILING), end):
+        low = word[1].lower()
+        if not is_plain(low) or has_sign(low):
+            break
         end = word.start()
     while end > start and text[end - 1] in ".,- \n>?":
         end -= 1

@@ -175,9 +175,14 @@ def form(word: str) -> Form:
     return FORMS.of_letters[ord(FORMS[word][0])]
 
 
+def is_plain(low: str) -> bool:
+    """Whether a word in lower case may be capitalised and is no name."""
+    return low in NOT_NAMES or low in NO_NAMES or ("'" in low and looks_ordinary(low))
+
+
 def _form(word: str, low: str) -> Form:
     usual, nationality = low in ordinary(), low in NATIONALITIES
-    plain = low in NOT_NAMES or low in NO_NAMES or ("'" in low and looks_ordinary(low))
+    plain = is_plain(low)
     unknown = nationality or not (usual or low in NOT_NAMES or len(low) < 2)
     if unknown and not low.isalnum() and ("-" in low or "'" in low):
         unknown = not all(part in ordinary() for part in re.split("['-]", low) if len(part) > 1)

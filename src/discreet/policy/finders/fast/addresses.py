@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.policy.finders.addresses import SHORTEST
+from discreet.policy.finders.addresses import LONGEST_TRAILING, SAID_BEFORE, SHORTEST
 from discreet.policy.finders.fast.address_runs import QUOTE, SHARP, in_word, run_end, small_street
 from discreet.policy.finders.fast.asking import kinds_named, of_answers
 from discreet.policy.finders.fast.compiled import VERSION, Array, compiled, kept
@@ -15,11 +15,15 @@ from discreet.policy.finders.fast.marks import (
     DECIMAL,
     JOINT,
     LOWER,
+    NO_NAME,
     SAID_END,
+    SAID_PHRASE,
     SHIP,
     SMALL_STREET,
+    STREET,
     STREET_ENDING,
     UPPER,
+    WHITE,
 )
 from discreet.policy.finders.fast.vocabulary import COMMA, HYPHEN, LINE_END, POINT, QUESTION, SPACE, marks_of
 from discreet.policy.finders.page import LONGEST_FRAME
@@ -170,7 +174,10 @@ def _may_be_said(
     while last > 0 and last > start - LONGEST_SAID and not in_word(classes, lower[last - 1]):
         last -= 1
     if _ends_with(book, lower, max(0, start - LONGEST_SAID), last, LONGEST_SAID_END, SAID_END):
-        return True
+        if lower[last - 1] != ord("s") or lower[last - 2] != ord("i"):
+            return True
+        if last >= 4 and lower[last - 3] == SPACE and lower[last - 4] == ord("s"):
+            return True  # of what ends in `is`, only `address is` and `addresses is` say anything
     if start >= end:
         return False
     question = start - 1
@@ -223,6 +230,41 @@ def _is_code(book: Array, classes: Array, lower: Array, start: int, end: int) ->
     return not joints and not _ends_with(book, lower, start, end, LONGEST_STREET_ENDING, STREET_ENDING)
 
 
+@compiled  # type: ignore[untyped-decorator]
+def _without_words(book: Array, classes: Array, text: Array, lower: Array, start: int, end: int) -> int:
+    """Where a run ends without the words behind it that begin a sentence and are no part of an address."""
+    while True:
+        last = end - (text[end - 1] == COMMA)
+        first = last
+        while first > start and ord("a") <= text[first - 1] <= ord("z"):
+            first -= 1
+        if first <= start + 1 or not ord("A") <= text[first - 1] <= ord("Z"):
+            break
+        first -= 1
+        if not classes[text[first - 1]] & WHITE or end - first > LONGEST_TRAILING - 2:
+            break
+        marks = marks_of(book, lower, first, last)
+        if not marks & NO_NAME or marks & STREET:
+            break
+        if _ends_with(book, lower, first, last, LONGEST_STREET_ENDING, STREET_ENDING):
+            break
+        end = first
+        while end > start + 1 and classes[text[end - 1]] & WHITE:
+            end -= 1
+        end -= end > start + 1 and (text[end - 1] == COMMA or text[end - 1] == POINT)
+    while end > start + 1 and (
+        text[end - 1] == POINT
+        or text[end - 1] == COMMA
+        or text[end - 1] == HYPHEN
+        or text[end - 1] == SPACE
+        or text[end - 1] == LINE_END
+        or text[end - 1] == QUOTE
+        or text[end - 1] == QUESTION
+    ):
+        end -= 1
+    return end
+
+
 def _address_places_of(version: int) -> Any:
     @kept  # type: ignore[untyped-decorator]
     def address_places(
@@ -258,7 +300,13 @@ def _address_places_of(version: int) -> Any:
             if not beside:
                 continue
             if whole or (end <= beside and _stands_alone(book, classes, text, start, at, past)):
-                if past - at >= SHORTEST:
+                while line + 1 < len(starts) and starts[line + 1] <= at:
+                    line += 1
+                while line and starts[line] > at:
+                    line -= 1
+                if past - at >= SHORTEST and _may_be_said(
+                    book, classes, lower, at, starts[line], ends[line], asked[line], kind
+                ):
                     found[count, 0], found[count, 1], found[count, 2] = at, past, NUMBER_ALONE
                     count += 1
                 continue
@@ -273,10 +321,11 @@ def _address_places_of(version: int) -> Any:
                     line += 1
                 while line and starts[line] > begin:
                     line -= 1
-                code = stop - begin >= SHORTEST and _is_code(book, classes, lower, begin, stop)
-                if not code or (
-                    _may_be_said(book, classes, lower, begin, starts[line], ends[line], asked[line], kind)
-                    or _may_be_alone(book, classes, lower, begin, stop, starts[line], ends[line])
+                core = _without_words(book, classes, text, lower, begin, stop)
+                if (
+                    not _is_code(book, classes, lower, begin, core)
+                    or _may_be_said(book, classes, lower, begin, starts[line], ends[line], asked[line], kind)
+                    or _may_be_alone(book, classes, lower, begin, core, starts[line], ends[line])
                 ):
                     found[count, 0], found[count, 1], found[count, 2] = begin, stop, RUN
                     count += 1
@@ -289,3 +338,37 @@ def _address_places_of(version: int) -> Any:
 
 
 address_places = _address_places_of(VERSION)
+
+
+SAID_LENGTHS = np.array(sorted({len(phrase) - 1 for phrase in SAID_BEFORE}), np.int64)
+
+
+def _said_places_of(version: int) -> Any:
+    @kept  # type: ignore[untyped-decorator]
+    def said_places(book: Array, lower: Array) -> Array:
+        """Where phrases of `addresses.SAID_BEFORE` begin and end."""
+        assert version
+        found = np.empty((len(lower), 2), np.int64)
+        count = 0
+        for at in range(4, len(lower)):
+            if lower[at] != SPACE:
+                continue
+            if lower[at - 3] == SPACE:
+                letter = lower[at - 4]  # the last letters of all phrases but one: "s is", "e on", "r on", "u at"
+                if letter != ord("s") and letter != ord("e") and letter != ord("r") and letter != ord("u"):
+                    continue
+                letter = lower[at - 2]
+                if letter != ord("o") and letter != ord("a") and letter != ord("i"):
+                    continue
+            elif lower[at - 1] != ord("d") or lower[at - 4] != ord("a"):
+                continue
+            for length in SAID_LENGTHS:
+                if length <= at and marks_of(book, lower, at - length, at) & SAID_PHRASE:
+                    found[count, 0], found[count, 1] = at - length, at + 1
+                    count += 1
+        return found[:count]
+
+    return said_places
+
+
+said_places = _said_places_of(VERSION)

@@ -54,6 +54,8 @@ SMALL_STREET = 1 << 51
 STREET_ENDING = 1 << 52
 SAID_END = 1 << 53
 SHIP = 1 << 54
+STREET = 1 << 55
+SAID_PHRASE = 1 << 56
 
 PHRASE = 25
 """From this bit on, four bits say which word of an introduction this is."""
@@ -114,6 +116,8 @@ def marked_words() -> tuple[list[str], NDArray[np.int64]]:
         (SMALL_STREET, addresses.SMALL_WORDS),
         (STREET_ENDING, addresses.ENDINGS),
         (SAID_END, (end[::-1] for end in addresses.SAID_ENDS)),
+        (STREET, addresses.STREETS),
+        (SAID_PHRASE, (phrase[:-1] for phrase in addresses.SAID_BEFORE)),
         (SHIP, ("USS", "USNS", "USNV", "USCGC")),
     )
     for bit, words in lists:

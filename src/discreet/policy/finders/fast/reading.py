@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.policy.finders import addresses, answers, people
 from discreet.policy.finders.chat import UNSURE
-from discreet.policy.finders.fast.addresses import RUN, address_places
+from discreet.policy.finders.fast.addresses import RUN, address_places, said_places
 from discreet.policy.finders.fast.compiled import VERSION, Array, kept
 from discreet.policy.finders.fast.lines import in_lines
 from discreet.policy.finders.fast.marks import KIND_NAMES, KNOWN, class_of, kinds_mask
@@ -160,7 +160,9 @@ class Reading:
                 yield from addresses.in_run(page, start, end)
             elif addresses.announced(page, start, True):
                 yield Secret(start, end, "ADDRESS", addresses.ALONE)
-        yield from addresses.said(page)
+        for start, end in said_places(self.book, self.lower).tolist():
+            yield from addresses.after_phrase(page, start, end)
+        yield from addresses.corners(page)
 
     def names(self) -> Iterator[Secret]:
         """What `people.find` finds."""
