@@ -6,7 +6,7 @@ import numpy as np
 
 from discreet.policy.finders.addresses import LONGEST_TRAILING, SAID_BEFORE, SHORTEST
 from discreet.policy.finders.fast.address_runs import QUOTE, SHARP, in_word, run_end, small_street
-from discreet.policy.finders.fast.asking import kinds_named, of_answers
+from discreet.policy.finders.fast.around import asked_at, is_alone, line_of
 from discreet.policy.finders.fast.compiled import VERSION, Array, compiled, kept
 from discreet.policy.finders.fast.marks import (
     ALNUM,
@@ -26,7 +26,6 @@ from discreet.policy.finders.fast.marks import (
     WHITE,
 )
 from discreet.policy.finders.fast.vocabulary import COMMA, HYPHEN, LINE_END, POINT, QUESTION, SPACE, marks_of
-from discreet.policy.finders.page import LONGEST_FRAME
 
 OPEN, CLOSE, SLASH = map(ord, "()/")
 NUMBER_ALONE, RUN = 0, 1
@@ -178,34 +177,8 @@ def _may_be_said(
             return True
         if last >= 4 and lower[last - 3] == SPACE and lower[last - 4] == ord("s"):
             return True  # of what ends in `is`, only `address is` and `addresses is` say anything
-    if start >= end:
-        return False
-    question = start - 1
-    while question >= line and lower[question] != QUESTION:
-        question -= 1
-    if question < line:
-        return asked & kind != 0
-    before = question
-    while before > line and lower[before - 1] != QUESTION:
-        before -= 1
-    return kinds_named(book, lower, before, question) & kind != 0  # of what is unsure, all bits are set
-
-
-@compiled  # type: ignore[untyped-decorator]
-def _may_be_alone(book: Array, classes: Array, lower: Array, start: int, stop: int, line: int, end: int) -> bool:
-    """Whether nothing but words that people answer with may stand around a run in its stretch."""
-    if start >= end:
-        return False
-    for at in range(line, start):
-        if lower[at] == QUESTION:
-            return True
-    closing = start
-    while closing < end and lower[closing] != QUESTION:
-        closing += 1
-    closing = min(closing + 1, end)
-    if start - line + 1 + max(0, closing - stop) > LONGEST_FRAME:
-        return False
-    return of_answers(book, classes, lower, line, start) and of_answers(book, classes, lower, stop, closing)
+    # Where it is unsure what was asked, all bits are set.
+    return asked_at(book, lower, line, end, asked, start) & kind != 0
 
 
 @compiled  # type: ignore[untyped-decorator]
@@ -300,10 +273,7 @@ def _address_places_of(version: int) -> Any:
             if not beside:
                 continue
             if whole or (end <= beside and _stands_alone(book, classes, text, start, at, past)):
-                while line + 1 < len(starts) and starts[line + 1] <= at:
-                    line += 1
-                while line and starts[line] > at:
-                    line -= 1
+                line = line_of(starts, at, line)
                 if past - at >= SHORTEST and _may_be_said(
                     book, classes, lower, at, starts[line], ends[line], asked[line], kind
                 ):
@@ -317,15 +287,12 @@ def _address_places_of(version: int) -> Any:
                     begin += 1
                     continue
                 after = stop
-                while line + 1 < len(starts) and starts[line + 1] <= begin:
-                    line += 1
-                while line and starts[line] > begin:
-                    line -= 1
+                line = line_of(starts, begin, line)
                 core = _without_words(book, classes, text, lower, begin, stop)
                 if (
                     not _is_code(book, classes, lower, begin, core)
                     or _may_be_said(book, classes, lower, begin, starts[line], ends[line], asked[line], kind)
-                    or _may_be_alone(book, classes, lower, begin, core, starts[line], ends[line])
+                    or is_alone(book, classes, text, lower, starts[line], ends[line], begin, core)
                 ):
                     found[count, 0], found[count, 1], found[count, 2] = begin, stop, RUN
                     count += 1

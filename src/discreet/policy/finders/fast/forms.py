@@ -6,7 +6,7 @@ from discreet.policy.finders.fast.marks import FAMILY as FAMILY_NAME
 from discreet.policy.finders.fast.marks import GIVEN as GIVEN_NAME
 from discreet.policy.finders.fast.marks import NATIONALITY as NATIONALITY_WORD
 from discreet.policy.finders.fast.marks import NO_NAME, NOT_NAME, ORDINARY, PLACE, SMALL, UPPER
-from discreet.policy.finders.fast.stretches import COMPANY, NATION, PERSON, PLACED
+from discreet.policy.finders.fast.findings import COMPANY, NATION, PERSON, PLACED
 from discreet.policy.finders.fast.vocabulary import APOSTROPHE, HYPHEN, SPACE, looks_ordinary, marks_of
 from discreet.policy.finders.names import LONG_HEADING, SHORTEST_SHOUT
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from discreet.policy.finders.fast.asking import UNSURE, kinds_named
 from discreet.policy.finders.fast.compiled import VERSION, Array, compiled, kept
+from discreet.policy.finders.fast.findings import PARTS
 from discreet.policy.finders.fast.marks import (
     ALNUM,
     CALENDAR,
@@ -23,12 +24,11 @@ from discreet.policy.finders.fast.stretches import (
     ASKED_PERSON,
     CODED,
     COLUMNS,
+    COUNTED,
     DIGITS,
     END,
     MARKS,
-    NUMBER,
     ORDINARY,
-    PARTS,
     SORT,
     START,
     STRANGE,
@@ -82,7 +82,7 @@ def _read(
             at += 1
         marks = marks_of(book, lower, first, at)
         if classes[lower[first]] & DIGIT:
-            sort = NUMBER
+            sort = COUNTED
         elif marks & (KIND | CALENDAR) or looks_ordinary(book, lower, first, at, marks):
             sort = ORDINARY
         else:
@@ -91,7 +91,7 @@ def _read(
         coded = length <= 4 if sort == STRANGE else length == 2 and not marks & LITTLE_WORD
         words[count, START], words[count, END], words[count, MARKS] = first, at, marks
         words[count, SORT], words[count, DIGITS] = sort, digits
-        words[count, CODED] = sort == NUMBER or length == 1 or coded
+        words[count, CODED] = sort == COUNTED or length == 1 or coded
         count += 1
         begin = first
         while begin < at:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.policy.customersim import NO_NAMES
-from discreet.policy.finders import addresses, answers, names, people
+from discreet.policy.finders import addresses, answers, names, numbers, people
 from discreet.policy.finders.asking import ASKING_WORDS, KINDS_OF, WORDS_FOR
 from discreet.policy.finders.chat import (
     ADDRESS_WORDS,
@@ -81,6 +81,8 @@ SENTENCE_END = 1 << 7
 WHITE = 1 << 8
 SMALL = 1 << 9
 LOWER = 1 << 10
+ALPHA = 1 << 11
+NEVER_BEFORE = 1 << 12
 
 
 def marked_words() -> tuple[list[str], NDArray[np.int64]]:
@@ -148,6 +150,8 @@ def class_of(letter: str) -> int:
         (SENTENCE_END, letter in names.END_OF_SENTENCE),
         (WHITE, letter.isspace()),
         (LOWER, letter.islower()),
+        (ALPHA, letter.isalpha()),
+        (NEVER_BEFORE, letter in numbers.NEVER_BEFORE),
         (SMALL, letter.islower() or (letter.istitle() and not letter.isupper())),
     )
     return sum(bit for bit, yes in answered if yes)

@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from discreet.policy.finders import addresses, answers, people
+from discreet.policy.finders import addresses, answers, numbers, people
 from discreet.policy.finders.chat import UNSURE
 from discreet.policy.finders.fast.addresses import RUN, address_places, said_places
 from discreet.policy.finders.fast.compiled import VERSION, Array, kept
+from discreet.policy.finders.fast.findings import KINDS, SCORES, secrets
 from discreet.policy.finders.fast.lines import in_lines
 from discreet.policy.finders.fast.marks import KIND_NAMES, KNOWN, class_of, kinds_mask
+from discreet.policy.finders.fast.numbers import NOTHING, judged_numbers
 from discreet.policy.finders.fast.runs import in_runs
 from discreet.policy.finders.fast.scan import numbers_and_words
-from discreet.policy.finders.fast.stretches import KINDS
 from discreet.policy.finders.fast.turns import NO_ONE, WALL, asked_before, short_replies
 from discreet.policy.finders.fast.vocabulary import code_points, vocabulary
 from discreet.policy.finders.page import WALL as BETWEEN_TEXTS
@@ -27,7 +28,6 @@ from discreet.text.records import Secret
 
 LETTERS = 0x110000
 """So many code points there are."""
-SCORES = [hundredths / 100 for hundredths in range(101)]
 PERSON, ADDRESS = kinds_mask(["PERSON"]), kinds_mask(["ADDRESS"])
 
 known_vocabulary = cache(vocabulary)
@@ -132,10 +132,41 @@ class Reading:
             ADDRESS,
             sure,
         )
-        secrets = _secrets(found)
+        chat = secrets(found)
         for line in left.tolist():
-            secrets += answers.with_questions(page, page.lines[line][0], page.lines[line][1], sure)
-        return iter(secrets)
+            chat += answers.with_questions(page, page.lines[line][0], page.lines[line][1], sure)
+        return iter(chat)
+
+    def numbers_found(self) -> Iterator[Secret]:
+        """What `numbers.find` finds."""
+        page = self.page
+        if not self.in_order:
+            yield from numbers.find(page)
+            return
+        personal = numbers.is_personal(page.lower)
+        rows = judged_numbers(
+            self.book,
+            self.classes,
+            self.text,
+            self.lower,
+            self.numbers,
+            self.starts,
+            self.ends,
+            self.asked,
+            personal,
+            page.floor,
+        )
+        done = 0
+        for start, end, kind, score in rows.tolist():
+            if start < done:
+                continue
+            if kind != NOTHING:
+                yield Secret(start, end, KINDS[kind], SCORES[score])
+                continue
+            for secret in numbers.in_number(page, start, end, personal):
+                done = max(done, secret.end)
+                yield secret
+        yield from numbers.births(page)
 
     def addresses(self) -> Iterator[Secret]:
         """What `addresses.find` finds."""
@@ -168,8 +199,8 @@ class Reading:
         """What `people.find` finds."""
         page = self.page
         found, told, left = in_runs(self.book, self.classes, self.text, self.lower, self._replies(), page.floor)
-        yield from _secrets(found)
-        names = _secrets(told)
+        yield from secrets(found)
+        names = secrets(told)
         for start, end, asked, _ in left.tolist():
             for secret, sure in people.in_run(page, page.text[start:end], start, bool(asked)):
                 if sure:
@@ -194,7 +225,3 @@ class Reading:
             return found
         more = [span for line in unsure.tolist() for span in page.replies_among(*page.lines[line][:2], "PERSON")]
         return np.array(sorted([*map(tuple, found.tolist()), *more]), np.int64).reshape(-1, 2)
-
-
-def _secrets(found: Array) -> list[Secret]:
-    return [Secret(start, end, KINDS[kind], SCORES[score]) for start, end, kind, score in found.tolist()]

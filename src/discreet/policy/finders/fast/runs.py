@@ -28,7 +28,7 @@ from discreet.policy.finders.fast.marks import (
     SENTENCE_END,
     UPPER,
 )
-from discreet.policy.finders.fast.stretches import PARTS, PERSON, PLACED, add
+from discreet.policy.finders.fast.findings import PARTS, PERSON, PLACED, add
 from discreet.policy.finders.fast.vocabulary import (
     APOSTROPHE,
     COMMA,

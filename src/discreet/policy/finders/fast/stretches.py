@@ -3,6 +3,7 @@
 
 from discreet.policy.finders.chat import LONGEST_ANSWER, SHORTEST_CODE, UNSURE
 from discreet.policy.finders.fast.compiled import Array, compiled
+from discreet.policy.finders.fast.findings import ADDRESS, PERSON, PLACED, REFERENCE, add
 from discreet.policy.finders.fast.marks import (
     ADDRESS_WORD,
     AM,
@@ -29,10 +30,8 @@ from discreet.policy.finders.fast.marks import (
 )
 from discreet.policy.finders.stretches import FARTHEST_IN_ADDRESS, LONGEST_NAME
 
-KINDS = ("PERSON", "ADDRESS", "REFERENCE", "PLACE", "ORGANIZATION", "NATIONALITY")
-"""The kinds of findings; their numbers stand in the loops."""
-PERSON, ADDRESS, REFERENCE, PLACED, COMPANY, NATION = range(6)
-ORDINARY, NUMBER, STRANGE = range(3)
+ORDINARY, COUNTED, STRANGE = range(3)
+"""The sorts of words."""
 ASKED_PERSON, ASKED_ADDRESS = 1, 2
 PHRASE_BITS = 15
 HUNCH = round(100 * UNSURE)
@@ -41,17 +40,6 @@ HUNCH = round(100 * UNSURE)
 START, END, MARKS, SORT, DIGITS, CODED, REST, COLUMNS = range(8)
 """The words of a stretch are rows of one array: where a word begins and ends, its marks and sort, how many digits it
 has and whether it may be part of a code. The last column lists the words that people do not just answer with."""
-PARTS = 4
-"""Findings are rows as well: start, end, kind, and the score in hundredths; row 0 only says how many there are."""
-
-
-@compiled  # type: ignore[untyped-decorator]
-def add(found: Array, start: int, end: int, kind: int, score: int) -> None:
-    found[0, 0] += 1
-    at = found[0, 0]
-    found[at, 0], found[at, 1], found[at, 2], found[at, 3] = start, end, kind, score
-
-
 @compiled  # type: ignore[untyped-decorator]
 def of_words(words: Array, count: int, asked: int, sure: bool, found: Array) -> None:
     """The secrets of a stretch of so many words, given what was asked for."""
@@ -60,7 +48,7 @@ def of_words(words: Array, count: int, asked: int, sure: bool, found: Array) -> 
     for at in range(count):
         marks = words[at, MARKS]
         strange |= words[at, SORT] == STRANGE
-        numbers |= words[at, SORT] == NUMBER
+        numbers |= words[at, SORT] == COUNTED
         digits += words[at, DIGITS]
         phrases |= (marks >> PHRASE) & PHRASE_BITS != 0
         cues |= marks & (CUE | ADDRESS_WORD) != 0
@@ -118,7 +106,7 @@ def _introductions(words: Array, count: int, found: Array) -> None:
 @compiled  # type: ignore[untyped-decorator]
 def _may_be_name(words: Array, at: int, sure: bool, first: bool) -> bool:
     marks = words[at, MARKS]
-    if words[at, SORT] == NUMBER or marks & (KIND | NO_NAME | ANSWER):
+    if words[at, SORT] == COUNTED or marks & (KIND | NO_NAME | ANSWER):
         return False
     if words[at, SORT] == STRANGE or (marks & GIVEN and not marks & COMMON):
         return True
@@ -137,7 +125,7 @@ def _codes(words: Array, count: int, rest: int, found: Array) -> None:
             at += 1
         last = at - 1
         whole = rest > 0 and first <= words[0, REST] and last >= words[rest - 1, REST]
-        while first <= last and words[first, SORT] != NUMBER and _frames(words, first, whole):
+        while first <= last and words[first, SORT] != COUNTED and _frames(words, first, whole):
             first += 1
         while last >= first and words[last, SORT] == ORDINARY and last != count - 1:
             last -= 1
@@ -145,7 +133,7 @@ def _codes(words: Array, count: int, rest: int, found: Array) -> None:
         odd = True
         for one in range(first, last + 1):
             length = words[one, END] - words[one, START]
-            letters += length if words[one, SORT] != NUMBER else 0
+            letters += length if words[one, SORT] != COUNTED else 0
             digits += words[one, DIGITS]
             odd &= words[one, SORT] != ORDINARY or length == 1
         if not digits or not letters or letters + digits < SHORTEST_CODE or words[last, MARKS] & UNIT:
@@ -223,7 +211,7 @@ def _bare(words: Array, rest: int, asked: int, found: Array) -> None:
         at = words[one, REST]
         sort, marks = words[at, SORT], words[at, MARKS]
         ordinary += sort == ORDINARY
-        numbers |= sort == NUMBER
+        numbers |= sort == COUNTED
         strange |= sort == STRANGE
         known |= marks & GIVEN != 0 and not marks & COMMON
         names &= _could_be_name(marks)
@@ -264,7 +252,7 @@ def _bare_run(words: Array, first: int, end: int, found: Array) -> None:
     for one in range(first, end):
         at = words[one, REST]
         strange |= words[at, SORT] == STRANGE
-        numbers |= words[at, SORT] == NUMBER
+        numbers |= words[at, SORT] == COUNTED
         announcing |= words[at, MARKS] & KIND != 0
     if strange and not announcing:
         kind = ADDRESS if end - first > 3 or numbers else PERSON
