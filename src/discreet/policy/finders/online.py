@@ -52,12 +52,11 @@ def find(page: Page) -> Iterator[Secret]:
         yield from _mail(text)
     if "com" in lower or "coin" in lower or "co in" in lower:
         yield from _joined(page)
-    if "dot" in lower:
+    if " dot " in lower or "(dot)" in lower or "[dot]" in lower:
         for match in SPOKEN_AT.finditer(lower):
             if name := _back(SPOKEN_LOCAL, lower, match.start()):
                 yield Secret(match.start() - len(name), match.end(), "EMAIL", 0.7)
-    if "://" in text or "www." in lower:
-        yield from _links(text)
+    yield from _links(text, lower)
     for match in HOST_END.finditer(lower):
         if name := _back(HOST, lower, match.start()):
             yield Secret(match.start() - len(name), match.end(), "URL", 0.5)
@@ -95,8 +94,22 @@ def _mail(text: str) -> Iterator[Secret]:
         at = text.find("@", match.end() if match else at + 1)
 
 
-def _links(text: str) -> Iterator[Secret]:
-    for match in LINK.finditer(text):
+def _beginning(pattern: re.Pattern[str], text: str, lower: str, *heads: str) -> Iterator[re.Match[str]]:
+    """All matches of a pattern that can only begin with these letters in lower case, which are looked for faster."""
+    places = [lower.find(head) for head in heads]
+    while places := [place if place >= 0 else len(text) for place in places]:
+        at = min(places)
+        if at == len(text):
+            return
+        match = pattern.match(text, at)
+        after = match.end() if match else at + 1
+        places = [lower.find(head, after) if at < after else at for head, at in zip(heads, places, strict=True)]
+        if match:
+            yield match
+
+
+def _links(text: str, lower: str) -> Iterator[Secret]:
+    for match in _beginning(LINK, text, lower, "://", "www."):
         scheme = _back(SCHEME, text, match.start()) if match[0].startswith(":") else ""
         end = match.start() + len(match[0].rstrip(".,;:!?"))
         yield Secret(match.start() - len(scheme), end, "URL", 0.95 if CREDENTIALS.search(match[0]) else 0.6)

@@ -3,17 +3,23 @@
 from discreet.policy.finders.asking import WORDS_FOR
 from discreet.policy.finders.fast.compiled import Array, compiled
 from discreet.policy.finders.fast.marks import ALNUM, ANSWER, ASKING, DIGIT, KINDS
-from discreet.policy.finders.fast.vocabulary import APOSTROPHE, HYPHEN, QUESTION, UNDERSCORE, marks_of
+from discreet.policy.finders.fast.vocabulary import APOSTROPHE, HYPHEN, QUESTION, SPACE, UNDERSCORE, marks_of
 
 ALL_KINDS = (1 << len(WORDS_FOR)) - 1
 UNSURE = -1
-"""The sentence has a `who` or a `where` in it; `finders.asking` knows what that means."""
+"""The sentence may ask who or where; `finders.asking` knows what that means."""
 A, Z, W, H, O_, E, R = map(ord, "azwhoer")
 
 
 @compiled  # type: ignore[untyped-decorator]
 def _small(letter: int) -> bool:
     return A <= letter <= Z
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _in_word(letter: int) -> bool:
+    """Whether a character is surely part of a word."""
+    return _small(letter) or 48 <= letter <= 57 or letter == UNDERSCORE
 
 
 @compiled  # type: ignore[untyped-decorator]
@@ -31,10 +37,13 @@ def kinds_named(book: Array, lower: Array, start: int, end: int) -> int:
         found |= (marks_of(book, lower, first, at) >> KINDS) & ALL_KINDS
         for place in range(first, at - 2):
             if lower[place] == W and lower[place + 1] == H:
-                if lower[place + 2] == O_:
+                if place > start and _in_word(lower[place - 1]):
+                    continue
+                if lower[place + 2] == O_ and place + 3 < end and lower[place + 3] == SPACE:
                     return UNSURE
                 if place + 4 < at and lower[place + 2] == E and lower[place + 3] == R and lower[place + 4] == E:
-                    return UNSURE
+                    if place + 5 == end or not _in_word(lower[place + 5]):
+                        return UNSURE
     return found
 
 

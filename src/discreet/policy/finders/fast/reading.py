@@ -89,7 +89,6 @@ class Reading:
             for letter in _strangers(self.classes, letters).tolist():
                 self.classes[letter] = class_of(chr(letter))
         self.numbers, words = numbers_and_words(self.classes, self.text)
-        page.numbers = list(map(tuple, self.numbers.tolist()))
         page.long_words = {page.text[start:end] for start, end in words.tolist()}
         self._read_lines()
 

@@ -40,8 +40,10 @@ from discreet.policy.finders.fast.vocabulary import (
     UNDERSCORE,
     marks_of,
 )
+from discreet.policy.finders.names import PARTICLES
 
 HARD_SPACE, SIGMA, LONGER = 0xA0, 0x3A3, 0x130
+LONGEST_PARTICLE = max(map(len, PARTICLES.split("|")))
 LONGEST_BEFORE = 11
 """So many characters before a run may be a title."""
 AND = np.array([ord(letter) for letter in " and "], np.uint32)
@@ -94,7 +96,7 @@ def _next_word(book: Array, classes: Array, text: Array, end: int) -> int:
         at = end + 1
         for _ in range(3):
             stop = at
-            while stop < len(text) and ord("a") <= text[stop] <= ord("z"):
+            while stop < len(text) and ord("a") <= text[stop] <= ord("z") and stop - at <= LONGEST_PARTICLE:
                 stop += 1
             if stop == at or stop == len(text) or text[stop] != SPACE or not marks_of(book, text, at, stop) & PARTICLE:
                 break
