@@ -98,7 +98,11 @@ class Page:
         if len(lower) != len(text):  # one capital has a longer small letter, and positions would not agree
             # A sigma is another letter at the end of a word, which letters taken one by one do not know.
             parts = text if "\u03a3" in text else text.split(LONGER)
-            lower = "".join(c.lower() if c != LONGER else c for c in parts) if parts is text else LONGER.join(map(str.lower, parts))
+            lower = (
+                "".join(c.lower() if c != LONGER else c for c in parts)
+                if parts is text
+                else LONGER.join(map(str.lower, parts))
+            )
         self.lower = lower
 
     def part_at(self, position: int) -> Part:

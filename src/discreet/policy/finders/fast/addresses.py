@@ -7,7 +7,7 @@ import numpy as np
 from discreet.policy.finders.addresses import LONGEST_TRAILING, SAID_BEFORE, SHORTEST
 from discreet.policy.finders.fast.address_runs import QUOTE, SHARP, in_word, run_end, small_street
 from discreet.policy.finders.fast.around import asked_at, is_alone, line_of
-from discreet.policy.finders.fast.compiled import VERSION, Array, compiled, kept
+from discreet.policy.finders.fast.compiled import VERSION, ZERO, Array, compiled, kept
 from discreet.policy.finders.fast.marks import (
     ALNUM,
     CALENDAR,
@@ -31,7 +31,7 @@ OPEN, CLOSE, SLASH = map(ord, "()/")
 NUMBER_ALONE, RUN = 0, 1
 FARTHEST_BACK = 24
 LONGEST_SAID = 40
-LONGEST_SAID_END, LONGEST_STREET_ENDING, LONGEST_SHIP = 9, 7, 5
+LONGEST_SAID_END, LONGEST_STREET_ENDING, LONGEST_SHIP = np.int64(9), np.int64(7), 5
 
 
 @compiled  # type: ignore[untyped-decorator]
@@ -101,8 +101,10 @@ def _beside(book: Array, classes: Array, text: Array, lower: Array, at: int, pas
 @compiled  # type: ignore[untyped-decorator]
 def _stays_out(book: Array, classes: Array, text: Array, start: int, end: int) -> bool:
     """Whether a word is small and does not belong to addresses."""
-    return start < end and classes[text[start]] & LOWER != 0 and not marks_of(book, text, start, end) & (
-        JOINT | SMALL_STREET
+    return (
+        start < end
+        and classes[text[start]] & LOWER != 0
+        and not marks_of(book, text, start, end) & (JOINT | SMALL_STREET)
     )
 
 
@@ -172,7 +174,7 @@ def _may_be_said(
     last = start
     while last > 0 and last > start - LONGEST_SAID and not in_word(classes, lower[last - 1]):
         last -= 1
-    if _ends_with(book, lower, max(0, start - LONGEST_SAID), last, LONGEST_SAID_END, SAID_END):
+    if _ends_with(book, lower, max(0, start - LONGEST_SAID), last, LONGEST_SAID_END, np.int64(SAID_END)):
         if lower[last - 1] != ord("s") or lower[last - 2] != ord("i"):
             return True
         if last >= 4 and lower[last - 3] == SPACE and lower[last - 4] == ord("s"):
@@ -200,7 +202,7 @@ def _is_code(book: Array, classes: Array, lower: Array, start: int, end: int) ->
         return False
     if not letters:
         return classes[lower[start]] & DECIMAL != 0
-    return not joints and not _ends_with(book, lower, start, end, LONGEST_STREET_ENDING, STREET_ENDING)
+    return not joints and not _ends_with(book, lower, start, end, LONGEST_STREET_ENDING, np.int64(STREET_ENDING))
 
 
 @compiled  # type: ignore[untyped-decorator]
@@ -219,7 +221,7 @@ def _without_words(book: Array, classes: Array, text: Array, lower: Array, start
         marks = marks_of(book, lower, first, last)
         if not marks & NO_NAME or marks & STREET:
             break
-        if _ends_with(book, lower, first, last, LONGEST_STREET_ENDING, STREET_ENDING):
+        if _ends_with(book, lower, first, last, LONGEST_STREET_ENDING, np.int64(STREET_ENDING)):
             break
         end = first
         while end > start + 1 and classes[text[end - 1]] & WHITE:
@@ -258,7 +260,7 @@ def _address_places_of(version: int) -> Any:
         """
         assert version
         found = np.empty((len(text) + len(numbers), 3), np.int64)
-        count = after = which = line = 0
+        count = after = which = line = ZERO
         for number in range(len(numbers)):
             at, past = numbers[number]
             if at < after:

@@ -14,10 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-compiled = numba.njit(nogil=True, error_model="numpy")
+compiled = numba.njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+small = numba.njit(inline="always")
+"""For what is called with many constants: each would be compiled for by itself."""
 kept = numba.njit(nogil=True, error_model="numpy", cache=True)
 """Raises RuntimeError where there is no folder to keep what was compiled."""
 NONE = np.uint64(0)
+ZERO = np.int64(0)
+"""What to begin to count from: with a plain 0, numba compiles all that is called with it twice."""
 
 
 def _version() -> int:

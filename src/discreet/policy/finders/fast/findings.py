@@ -1,18 +1,31 @@
 """What compiled finders find: rows of one array, with start, end, kind and the score in hundredths."""
 
-from discreet.policy.finders.fast.compiled import Array, compiled
+from discreet.policy.finders.fast.compiled import Array, small
 from discreet.text.records import Secret
 
-KINDS = (
-    "PERSON ADDRESS REFERENCE PLACE ORGANIZATION NATIONALITY CARD SSN ACCOUNT PHONE BIRTH NUMBER ZIP DATE".split()
-)
+KINDS = [
+    "PERSON",
+    "ADDRESS",
+    "REFERENCE",
+    "PLACE",
+    "ORGANIZATION",
+    "NATIONALITY",
+    "CARD",
+    "SSN",
+    "ACCOUNT",
+    "PHONE",
+    "BIRTH",
+    "NUMBER",
+    "ZIP",
+    "DATE",
+]
 """The kinds; their numbers stand in the loops."""
 PERSON, ADDRESS, REFERENCE, PLACED, COMPANY, NATION, CARD, SSN, ACCOUNT, PHONE, BIRTH, NUMBER, ZIP, DATE = range(14)
 PARTS = 4
 SCORES = [hundredths / 100 for hundredths in range(101)]
 
 
-@compiled  # type: ignore[untyped-decorator]
+@small  # type: ignore[untyped-decorator]
 def add(found: Array, start: int, end: int, kind: int, score: int) -> None:
     """Writes a finding in the next row; the first row says only how many there are."""
     found[0, 0] += 1

@@ -1,12 +1,12 @@
 """What is known of the words of a run with capitals, and what of it may be a name, as `finders.names` says it."""
 
-from discreet.policy.finders.fast.compiled import Array, compiled
+from discreet.policy.finders.fast.compiled import ZERO, Array, compiled
+from discreet.policy.finders.fast.findings import COMPANY, NATION, PERSON, PLACED
 from discreet.policy.finders.fast.marks import COMPANY as COMPANY_WORD
 from discreet.policy.finders.fast.marks import FAMILY as FAMILY_NAME
 from discreet.policy.finders.fast.marks import GIVEN as GIVEN_NAME
 from discreet.policy.finders.fast.marks import NATIONALITY as NATIONALITY_WORD
 from discreet.policy.finders.fast.marks import NO_NAME, NOT_NAME, ORDINARY, PLACE, SMALL, UPPER
-from discreet.policy.finders.fast.findings import COMPANY, NATION, PERSON, PLACED
 from discreet.policy.finders.fast.vocabulary import APOSTROPHE, HYPHEN, SPACE, looks_ordinary, marks_of
 from discreet.policy.finders.names import LONG_HEADING, SHORTEST_SHOUT
 
@@ -84,7 +84,7 @@ def _is_place(book: Array, lower: Array, words: Array, low: int, high: int, spel
     """Whether words, with one space between them, are a place in the list."""
     if high - low == 1:
         return words[low, WORD_MARKS] & PLACE != 0
-    size = 0
+    size = ZERO
     for one in range(low, high):
         if one > low:
             spelt[size] = SPACE
@@ -92,7 +92,7 @@ def _is_place(book: Array, lower: Array, words: Array, low: int, high: int, spel
         for at in range(words[one, WORD_START], words[one, WORD_END]):
             spelt[size] = lower[at]
             size += 1
-    return marks_of(book, spelt, 0, size) & PLACE != 0
+    return marks_of(book, spelt, ZERO, size) & PLACE != 0
 
 
 @compiled  # type: ignore[untyped-decorator]
@@ -110,7 +110,7 @@ def verdict(
     """The score, in hundredths, and the kind of some words of a run."""
     place = _is_place(book, lower, words, low, high, spelt)
     company = words[high - 1, WORD_FORM] & FIRM != 0
-    every, some = -1, 0
+    every, some = ZERO - 1, ZERO
     for at in range(low, high):
         every &= words[at, WORD_FORM]
         some |= words[at, WORD_FORM]

@@ -7,7 +7,7 @@ import numpy as np
 from discreet.policy.finders import numbers
 from discreet.policy.finders.fast.around import asked_at, is_alone, line_of
 from discreet.policy.finders.fast.asking import UNSURE, kinds_named
-from discreet.policy.finders.fast.compiled import VERSION, Array, compiled, kept
+from discreet.policy.finders.fast.compiled import VERSION, ZERO, Array, compiled, kept
 from discreet.policy.finders.fast.digits import (
     grouped_as_phone,
     is_date,
@@ -19,7 +19,6 @@ from discreet.policy.finders.fast.digits import (
     luhn,
     routing,
 )
-from discreet.policy.finders.fast.marks import ALPHA, DECIMAL, NEVER_BEFORE, kinds_mask
 from discreet.policy.finders.fast.findings import (
     ACCOUNT,
     BIRTH,
@@ -31,6 +30,7 @@ from discreet.policy.finders.fast.findings import (
     SSN,
     ZIP,
 )
+from discreet.policy.finders.fast.marks import ALPHA, DECIMAL, NEVER_BEFORE, kinds_mask
 from discreet.policy.finders.fast.vocabulary import HYPHEN, LINE_END, POINT, SPACE
 
 PLUS, OPEN, Y = map(ord, "+(y")
@@ -44,9 +44,7 @@ NOTHING = -1
 
 
 @compiled  # type: ignore[untyped-decorator]
-def announced(
-    book: Array, classes: Array, lower: Array, start: int, line_start: int, line_end: int, asked: int
-) -> int:
+def announced(book: Array, classes: Array, lower: Array, start: int, line_start: int, line_end: int, asked: int) -> int:
     """The kinds that a question or the words before a place announce, or UNSURE."""
     first = start
     while first > 0 and start - first < SPOKEN_BACK:
@@ -101,7 +99,8 @@ def _kind(text: Array, start: int, end: int, length: int, named: int, internatio
 def _may_be_age(lower: Array, start: int, end: int) -> bool:
     """Whether `years` or `yo` may follow, or `aged` or the like stand before."""
     if end < len(lower) and (
-        lower[end] == Y or (end + 1 < len(lower) and lower[end + 1] == Y and (lower[end] == SPACE or lower[end] == HYPHEN))
+        lower[end] == Y
+        or (end + 1 < len(lower) and lower[end + 1] == Y and (lower[end] == SPACE or lower[end] == HYPHEN))
     ):
         return True
     if start < 5 or lower[start - 1] != SPACE:
@@ -137,7 +136,7 @@ def _judged(
         return NOTHING if _may_be_age(lower, start, end) else NUMBER, 0
     if before & NEVER_BEFORE:
         return NUMBER, 0
-    length = spaces = other = 0
+    length = spaces = other = ZERO
     for at in range(start, end):
         length += is_digit(text[at])
         spaces += text[at] == SPACE
@@ -180,7 +179,7 @@ def _judged_numbers_of(version: int) -> Any:
         """
         assert version
         rows = np.empty((len(spans), PARTS), np.int64)
-        count = line = 0
+        count = line = ZERO
         for number in range(len(spans)):
             start, end = spans[number]
             line = line_of(starts, start, line)

@@ -4,13 +4,13 @@ Loading this takes about a second (numba), and some more where nothing was compi
 of a stream without it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from discreet.policy.finders import addresses, answers, numbers, people
+from discreet.policy.finders import addresses, answers, keys, numbers, online, people
 from discreet.policy.finders.chat import UNSURE
 from discreet.policy.finders.fast.addresses import RUN, address_places, said_places
 from discreet.policy.finders.fast.compiled import VERSION, Array, kept
@@ -79,7 +79,7 @@ _strangers = _strangers_of(VERSION)
 
 
 class Reading:
-    """A page in code points; what is asked, and the numbers, are written on the page for those who read it as text."""
+    """A page in code points; what is asked is written on the page for those who read it as text."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -113,6 +113,15 @@ class Reading:
         self.asked = asked
         page.asked = list(map(SETS.__getitem__, asked.tolist()))
 
+    def ways(self) -> Iterator[Iterable[Secret]]:
+        """What all finders find, one after the other."""
+        yield online.find(self.page)
+        yield keys.find(self.page)
+        yield self.numbered()
+        yield self.addresses()
+        yield self.names()
+        yield self.chat()
+
     def chat(self) -> Iterator[Secret]:
         """What `answers.find` finds."""
         page = self.page
@@ -136,7 +145,7 @@ class Reading:
             chat += answers.with_questions(page, page.lines[line][0], page.lines[line][1], sure)
         return iter(chat)
 
-    def numbers_found(self) -> Iterator[Secret]:
+    def numbered(self) -> Iterator[Secret]:
         """What `numbers.find` finds."""
         page = self.page
         if not self.in_order:
@@ -217,9 +226,7 @@ class Reading:
             return np.empty((0, 2), np.int64)
         if not self.in_order:
             return np.array(page.replies("PERSON"), np.int64).reshape(-1, 2)
-        found, unsure = short_replies(
-            self.book, self.lower, self.starts, self.ends, self.speakers, self.asked, PERSON
-        )
+        found, unsure = short_replies(self.book, self.lower, self.starts, self.ends, self.speakers, self.asked, PERSON)
         if not len(unsure):
             return found
         more = [span for line in unsure.tolist() for span in page.replies_among(*page.lines[line][:2], "PERSON")]

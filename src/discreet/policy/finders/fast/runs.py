@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.policy.finders.fast.compiled import VERSION, Array, compiled, kept
+from discreet.policy.finders.fast.compiled import VERSION, ZERO, Array, compiled, kept
+from discreet.policy.finders.fast.findings import PARTS, PERSON, PLACED, add
 from discreet.policy.finders.fast.forms import (
     NAME,
     UNKNOWN,
@@ -28,7 +29,6 @@ from discreet.policy.finders.fast.marks import (
     SENTENCE_END,
     UPPER,
 )
-from discreet.policy.finders.fast.findings import PARTS, PERSON, PLACED, add
 from discreet.policy.finders.fast.vocabulary import (
     APOSTROPHE,
     COMMA,
@@ -163,7 +163,7 @@ def _in_runs_of(version: int) -> Any:
         left = np.empty((runs + 1, PARTS), np.int64)
         found[0, 0] = told[0, 0] = left[0, 0] = 0
         spelt = np.empty(0, np.uint32)
-        at = reply = 0
+        at = reply = ZERO
         while at < len(text):
             if not classes[text[at]] & CAPITAL:
                 at += 1

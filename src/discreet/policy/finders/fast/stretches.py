@@ -1,8 +1,7 @@
 """The secrets of chat without capitals, as `finders.stretches` finds them: words first, then five ways of finding."""
 
-
 from discreet.policy.finders.chat import LONGEST_ANSWER, SHORTEST_CODE, UNSURE
-from discreet.policy.finders.fast.compiled import Array, compiled
+from discreet.policy.finders.fast.compiled import ZERO, Array, compiled, small
 from discreet.policy.finders.fast.findings import ADDRESS, PERSON, PLACED, REFERENCE, add
 from discreet.policy.finders.fast.marks import (
     ADDRESS_WORD,
@@ -13,6 +12,7 @@ from discreet.policy.finders.fast.marks import (
     CUE,
     FAMILY,
     GIVEN,
+    I_,
     IM,
     IS,
     KIND,
@@ -26,7 +26,6 @@ from discreet.policy.finders.fast.marks import (
     SURE_CUE,
     THIS,
     UNIT,
-    I_,
 )
 from discreet.policy.finders.stretches import FARTHEST_IN_ADDRESS, LONGEST_NAME
 
@@ -40,11 +39,13 @@ HUNCH = round(100 * UNSURE)
 START, END, MARKS, SORT, DIGITS, CODED, REST, COLUMNS = range(8)
 """The words of a stretch are rows of one array: where a word begins and ends, its marks and sort, how many digits it
 has and whether it may be part of a code. The last column lists the words that people do not just answer with."""
+
+
 @compiled  # type: ignore[untyped-decorator]
 def of_words(words: Array, count: int, asked: int, sure: bool, found: Array) -> None:
     """The secrets of a stretch of so many words, given what was asked for."""
     strange = numbers = phrases = cues = False
-    digits = rest = 0
+    digits = rest = ZERO
     for at in range(count):
         marks = words[at, MARKS]
         strange |= words[at, SORT] == STRANGE
@@ -67,7 +68,7 @@ def of_words(words: Array, count: int, asked: int, sure: bool, found: Array) -> 
         _in_sentence(words, count, sure, found)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@small  # type: ignore[untyped-decorator]
 def _found(words: Array, first: int, end: int, kind: int, score: int, found: Array) -> None:
     add(found, words[first, START], words[end - 1, END], kind, score)
 
@@ -115,7 +116,7 @@ def _may_be_name(words: Array, at: int, sure: bool, first: bool) -> bool:
 
 @compiled  # type: ignore[untyped-decorator]
 def _codes(words: Array, count: int, rest: int, found: Array) -> None:
-    at = 0
+    at = ZERO
     while at < count:
         if not words[at, CODED]:
             at += 1
@@ -218,7 +219,7 @@ def _bare(words: Array, rest: int, asked: int, found: Array) -> None:
         every |= marks
     if strange and (rest - ordinary) * 2 >= rest:
         gap = 2 if numbers else 1
-        one = 0
+        one = ZERO
         while one < rest:
             if not _named(words, one):
                 one += 1
@@ -266,7 +267,7 @@ def _bare_run(words: Array, first: int, end: int, found: Array) -> None:
 
 @compiled  # type: ignore[untyped-decorator]
 def _in_sentence(words: Array, count: int, sure: bool, found: Array) -> None:
-    at = 0
+    at = ZERO
     while at < count:
         if words[at, SORT] != STRANGE:
             at += 1

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.policy.finders.fast.compiled import NONE, VERSION, Array, compiled, kept
+from discreet.policy.finders.fast.compiled import NONE, VERSION, ZERO, Array, compiled, kept
 from discreet.policy.finders.fast.marks import ENDING, FAMILY, FREQUENT, GIVEN, JOINED, ORDINARY, PLACE, marked_words
 from discreet.policy.lists import LONGEST_SLIP, SHORTEST_SLIP
 
@@ -23,7 +23,7 @@ ONE, TWO, THREE, SIX, EIGHT, HALF, LOW_SIX, SIXTY_FOUR = (np.uint64(n) for n in 
 POWERS = np.array([pow(int(BASE), power, 1 << 64) for power in range(LONGEST_SLIP + 1)], np.uint64)
 APOSTROPHE, CURLY, HYPHEN, UNDERSCORE, QUESTION, SPACE, COMMA, POINT, AT, LINE_END = map(ord, "'’-_? ,.@\n")
 LAST_ASCII = np.uint64(127)
-NO_PLACE = -1
+NO_PLACE = np.int64(-1)
 """Where a letter could be left out and none is."""
 LONG = np.uint64(1 << 63)
 """In the second half of a key: the word is longer than its key, or has other letters."""
@@ -61,7 +61,7 @@ def vocabulary() -> Array:
     book[book[LETTERS] :] = letters
     book[book[STARTS] : book[LETTERS]] = np.concatenate([[0], np.cumsum(lengths)])
     book[book[JOINED_BITS] : book[STARTS]] = 0
-    fill(book, marks)
+    fill(book, letters, marks)
     return book
 
 
@@ -156,9 +156,8 @@ def _hash(low: np.uint64, high: np.uint64) -> np.uint64:
 
 def _fill_of(version: int) -> Any:
     @kept  # type: ignore[untyped-decorator]
-    def fill(book: Array, marks: Array) -> None:
+    def fill(book: Array, letters: Array, marks: Array) -> None:
         assert version
-        letters = book[book[LETTERS] :]
         for number in range(len(marks)):
             place = book[STARTS] + np.uint64(number)
             start, end = np.int64(book[place]), np.int64(book[place + ONE])
@@ -171,10 +170,11 @@ def _fill_of(version: int) -> Any:
                 _note(book, SLIP_BITS, _finished(whole))
                 before = NONE
                 for at in range(start, end):
-                    shorter = _finished(_without(whole, before, letters[at], end - at - 1))
-                    _insert(book, SLIPS, shorter, shorter, np.uint64(at - start), 0, number)
+                    letter = np.uint64(letters[at])
+                    shorter = _finished(_without(whole, before, letter, end - at - 1))
+                    _insert(book, SLIPS, shorter, shorter, np.uint64(at - start), ZERO, number)
                     _note(book, SLIP_BITS, shorter)
-                    before = before * BASE + letters[at]
+                    before = before * BASE + letter
 
     return fill
 
