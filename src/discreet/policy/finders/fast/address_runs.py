@@ -6,7 +6,7 @@ from one to the next: so the pattern never goes back, and a loop can say the sam
 
 import numpy as np
 
-from discreet.policy.finders.fast.compiled import Array, compiled
+from discreet.policy.finders.fast.compiled import Array, Number, compiled
 from discreet.policy.finders.fast.marks import ALNUM, CAPITAL, DECIMAL, JOINT, SMALL_STREET
 from discreet.policy.finders.fast.vocabulary import (
     APOSTROPHE,
@@ -29,40 +29,38 @@ BOX = np.array([ord(letter) for letter in " Box "], np.uint32)
 NAN = np.array([ord(letter) for letter in "nan"], np.uint32)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def in_word(classes: Array, letter: int) -> bool:
     return classes[letter] & ALNUM != 0 or letter == UNDERSCORE
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def small_street(book: Array, text: Array, at: int, end: int) -> int:
-    """Where a word for streets ends that is written small, begins here and has a space behind it; -1 if there is none."""
+    """Where a word for streets ends that is written small, begins here and has a space behind it, or -1."""
     stop = at
     while stop < end and stop - at <= LONGEST_SMALL and text[stop] != SPACE:
         stop += 1
-    if stop == end or stop == at or text[stop] != SPACE or not marks_of(book, text, at, stop) & SMALL_STREET:
+    if stop in (end, at) or text[stop] != SPACE or not marks_of(book, text, at, stop) & SMALL_STREET:
         return -1
     return stop
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _spelt(text: Array, at: int, end: int, letters: Array) -> bool:
-    if at + len(letters) > end:
-        return False
-    for place in range(len(letters)):
-        if text[at + place] != letters[place]:
-            return False
-    return True
+    place = 0
+    while place < len(letters) and at + place < end and text[at + place] == letters[place]:
+        place += 1
+    return place == len(letters)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _digits_end(classes: Array, text: Array, at: int, end: int) -> int:
     while at < end and classes[text[at]] & DECIMAL:
         at += 1
     return at
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _box_end(classes: Array, text: Array, at: int, end: int) -> int:
     """Where a post office box ends whose P is here, or -1."""
     at += 1
@@ -78,8 +76,8 @@ def _box_end(classes: Array, text: Array, at: int, end: int) -> int:
     return stop if stop > at + len(BOX) else -1
 
 
-@compiled  # type: ignore[untyped-decorator]
-def token_end(book: Array, classes: Array, text: Array, at: int, end: int) -> int:
+@compiled
+def token_end(book: Array, classes: Array, text: Array, at: int, end: int) -> Number:
     """Where the token ends that begins here, or -1."""
     if at >= end:
         return -1
@@ -113,7 +111,7 @@ def token_end(book: Array, classes: Array, text: Array, at: int, end: int) -> in
     return at + len(NAN) if _spelt(text, at, end, NAN) else -1
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _over_lines(text: Array, at: int, end: int) -> int:
     """Where a link over one line end or two ends, or -1; no token begins with what stands in it."""
     while at < end and (text[at] == SPACE or text[at] == COMMA):
@@ -140,7 +138,7 @@ def _over_lines(text: Array, at: int, end: int) -> int:
     return at
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _over_joints(book: Array, text: Array, at: int, end: int) -> int:
     """Where up to three small words such as `of the`, with spaces around them, end, or -1."""
     joints = 0
@@ -155,7 +153,7 @@ def _over_joints(book: Array, text: Array, at: int, end: int) -> int:
     return at + 1 if joints and at < end and text[at] == SPACE else -1
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def run_end(book: Array, classes: Array, text: Array, at: int, end: int) -> int:
     """Where the run ends that begins here, or -1."""
     if at and (in_word(classes, text[at - 1]) or text[at - 1] == POINT or text[at - 1] == SHARP):

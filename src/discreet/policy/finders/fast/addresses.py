@@ -31,10 +31,10 @@ OPEN, CLOSE, SLASH = map(ord, "()/")
 NUMBER_ALONE, RUN = 0, 1
 FARTHEST_BACK = 24
 LONGEST_SAID = 40
-LONGEST_SAID_END, LONGEST_STREET_ENDING, LONGEST_SHIP = np.int64(9), np.int64(7), 5
+LONGEST_SAID_END, LONGEST_STREET_ENDING, LONGEST_SHIP = ZERO + 9, ZERO + 7, 5
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _separated(text: Array, at: int, past: int) -> bool:
     for place in range(at, past):
         if text[place] == SPACE or text[place] == POINT or text[place] == OPEN or text[place] == CLOSE:
@@ -42,18 +42,18 @@ def _separated(text: Array, at: int, past: int) -> bool:
     return False
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _all_there_is(text: Array, start: int, end: int, at: int, past: int) -> bool:
     if at != start or end - past > 2 or _separated(text, at, past):
         return False
     for place in range(past, end):
         letter = text[place]
-        if not (letter == SPACE or letter == POINT or letter == COMMA or letter == QUESTION or letter == QUOTE):
+        if letter not in (SPACE, POINT, COMMA, QUESTION, QUOTE):
             return False
     return True
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _beside(book: Array, classes: Array, text: Array, lower: Array, at: int, past: int) -> int:
     """Where a capitalised word that is no month stands beside a number, or the number; 0 if there is none."""
     if at and (text[at - 1] == SPACE or text[at - 1] == SHARP or text[at - 1] == LINE_END):
@@ -98,7 +98,7 @@ def _beside(book: Array, classes: Array, text: Array, lower: Array, at: int, pas
     return word if small_street(book, text, word, len(text)) >= 0 else 0
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _stays_out(book: Array, classes: Array, text: Array, start: int, end: int) -> bool:
     """Whether a word is small and does not belong to addresses."""
     return (
@@ -108,7 +108,7 @@ def _stays_out(book: Array, classes: Array, text: Array, start: int, end: int) -
     )
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _stands_alone(book: Array, classes: Array, text: Array, start: int, at: int, past: int) -> bool:
     if _separated(text, at, past) or (past < len(text) and classes[text[past]] & ALNUM):
         return False
@@ -125,7 +125,7 @@ def _stands_alone(book: Array, classes: Array, text: Array, start: int, at: int,
     return _stays_out(book, classes, text, first, at - 1)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _after_line_end(text: Array, start: int, end: int) -> int:
     """The place after the last line end between two places, or 0."""
     at = end
@@ -136,7 +136,7 @@ def _after_line_end(text: Array, start: int, end: int) -> int:
     return 0
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _begin(book: Array, classes: Array, text: Array, start: int, at: int) -> int:
     """Where a run may begin that holds a number: behind the last word before it that is small and no joint."""
     line = max(start, _after_line_end(text, start, at))
@@ -157,24 +157,25 @@ def _begin(book: Array, classes: Array, text: Array, start: int, at: int) -> int
     return max(start, before) if ship else begin
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _ends_with(book: Array, lower: Array, start: int, end: int, longest: int, mark: int) -> bool:
     """Whether the letters before a place are, for some number of them, a word with this mark."""
-    for length in range(2, min(longest, end - start) + 1):
-        if marks_of(book, lower, end - length, end) & mark:
-            return True
-    return False
+    length = 2
+    most = min(longest, end - start)
+    while length <= most and not marks_of(book, lower, end - length, end) & mark:
+        length += 1
+    return length <= most
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _may_be_said(
     book: Array, classes: Array, lower: Array, start: int, line: int, end: int, asked: int, kind: int
 ) -> bool:
-    """Whether what stands before a place, or a question, may announce an address there; the line is that of the place."""
+    """Whether what stands before a place in a line, or a question, may announce an address there."""
     last = start
     while last > 0 and last > start - LONGEST_SAID and not in_word(classes, lower[last - 1]):
         last -= 1
-    if _ends_with(book, lower, max(0, start - LONGEST_SAID), last, LONGEST_SAID_END, np.int64(SAID_END)):
+    if _ends_with(book, lower, max(0, start - LONGEST_SAID), last, LONGEST_SAID_END, ZERO + SAID_END):
         if lower[last - 1] != ord("s") or lower[last - 2] != ord("i"):
             return True
         if last >= 4 and lower[last - 3] == SPACE and lower[last - 4] == ord("s"):
@@ -183,7 +184,7 @@ def _may_be_said(
     return asked_at(book, lower, line, end, asked, start) & kind != 0
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _is_code(book: Array, classes: Array, lower: Array, start: int, end: int) -> bool:
     """Whether a run is one word of digits and letters that is no sign of an address: only what is around it counts."""
     letters = joints = other = False
@@ -194,18 +195,18 @@ def _is_code(book: Array, classes: Array, lower: Array, start: int, end: int) ->
             digits += 1
         elif 97 <= letter <= 122:
             letters = True
-        elif letter == HYPHEN or letter == SLASH:
+        elif letter in (HYPHEN, SLASH):
             joints = True
         else:
             other = True
     if other or not digits or lower[start] == ord("p") or not classes[lower[end - 1]] & ALNUM:
         return False
     if not letters:
-        return classes[lower[start]] & DECIMAL != 0
-    return not joints and not _ends_with(book, lower, start, end, LONGEST_STREET_ENDING, np.int64(STREET_ENDING))
+        return bool(classes[lower[start]] & DECIMAL)
+    return not joints and not _ends_with(book, lower, start, end, LONGEST_STREET_ENDING, ZERO + STREET_ENDING)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _without_words(book: Array, classes: Array, text: Array, lower: Array, start: int, end: int) -> int:
     """Where a run ends without the words behind it that begin a sentence and are no part of an address."""
     while True:
@@ -221,7 +222,7 @@ def _without_words(book: Array, classes: Array, text: Array, lower: Array, start
         marks = marks_of(book, lower, first, last)
         if not marks & NO_NAME or marks & STREET:
             break
-        if _ends_with(book, lower, first, last, LONGEST_STREET_ENDING, np.int64(STREET_ENDING)):
+        if _ends_with(book, lower, first, last, LONGEST_STREET_ENDING, ZERO + STREET_ENDING):
             break
         end = first
         while end > start + 1 and classes[text[end - 1]] & WHITE:
@@ -241,7 +242,7 @@ def _without_words(book: Array, classes: Array, text: Array, lower: Array, start
 
 
 def _address_places_of(version: int) -> Any:
-    @kept  # type: ignore[untyped-decorator]
+    @kept
     def address_places(
         book: Array,
         classes: Array,
@@ -313,7 +314,7 @@ SAID_LENGTHS = np.array(sorted({len(phrase) - 1 for phrase in SAID_BEFORE}), np.
 
 
 def _said_places_of(version: int) -> Any:
-    @kept  # type: ignore[untyped-decorator]
+    @kept
     def said_places(book: Array, lower: Array) -> Array:
         """Where phrases of `addresses.SAID_BEFORE` begin and end."""
         assert version

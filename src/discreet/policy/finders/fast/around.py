@@ -9,7 +9,7 @@ COLON, TAB, QUOTE, CURLY_QUOTE, CLOSE = map(ord, ':\t"”)')
 SHORTEST_LABEL, LONGEST_LABEL = 2, 12
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def line_of(starts: Array, place: int, line: int) -> int:
     """The last line that begins at a place or before it, or the first; it is looked for from a line on."""
     while line + 1 < len(starts) and starts[line + 1] <= place:
@@ -19,7 +19,7 @@ def line_of(starts: Array, place: int, line: int) -> int:
     return line
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def question_before(lower: Array, start: int, place: int) -> int:
     """Where the last question mark from start on before a place stands; one before the start where there is none."""
     at = place - 1
@@ -28,7 +28,7 @@ def question_before(lower: Array, start: int, place: int) -> int:
     return max(at, start - 1)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def asked_at(book: Array, lower: Array, start: int, end: int, asked: int, place: int) -> int:
     """What was asked for just before a place in a line from start to end, in bits, or UNSURE."""
     if not start <= place < end:
@@ -39,7 +39,7 @@ def asked_at(book: Array, lower: Array, start: int, end: int, asked: int, place:
     return kinds_named(book, lower, question_before(lower, start, question) + 1, question)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _label_end(text: Array, at: int, end: int) -> int:
     """Where a name and a colon end that begin here, behind quotation marks and brackets (`page.INLINE_LABEL`)."""
     while at < end and (
@@ -54,13 +54,12 @@ def _label_end(text: Array, at: int, end: int) -> int:
     stop = at
     while stop < end and (ord("a") <= text[stop] <= ord("z") or ord("A") <= text[stop] <= ord("Z")):
         stop += 1
-    if SHORTEST_LABEL <= stop - at <= LONGEST_LABEL and stop + 1 < end:
-        if text[stop] == COLON and text[stop + 1] == SPACE:
-            return stop + 2
-    return at
+    if not SHORTEST_LABEL <= stop - at <= LONGEST_LABEL or stop + 1 >= end:
+        return at
+    return stop + 2 if text[stop] == COLON and text[stop + 1] == SPACE else at
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def is_alone(
     book: Array, classes: Array, text: Array, lower: Array, start: int, end: int, first: int, last: int
 ) -> bool:

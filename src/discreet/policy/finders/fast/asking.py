@@ -11,18 +11,18 @@ UNSURE = -1
 A, Z, W, H, O_, E, R = map(ord, "azwhoer")
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _small(letter: int) -> bool:
     return A <= letter <= Z
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _in_word(letter: int) -> bool:
     """Whether a character is surely part of a word."""
     return _small(letter) or 48 <= letter <= 57 or letter == UNDERSCORE
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def kinds_named(book: Array, lower: Array, start: int, end: int) -> int:
     """The kinds that words announce, or UNSURE."""
     found = 0
@@ -36,18 +36,16 @@ def kinds_named(book: Array, lower: Array, start: int, end: int) -> int:
             at += 1
         found |= (marks_of(book, lower, first, at) >> KINDS) & ALL_KINDS
         for place in range(first, at - 2):
-            if lower[place] == W and lower[place + 1] == H:
-                if place > start and _in_word(lower[place - 1]):
-                    continue
+            if lower[place] == W and lower[place + 1] == H and (place == start or not _in_word(lower[place - 1])):
                 if lower[place + 2] == O_ and place + 3 < end and lower[place + 3] == SPACE:
                     return UNSURE
-                if place + 4 < at and lower[place + 2] == E and lower[place + 3] == R and lower[place + 4] == E:
-                    if place + 5 == end or not _in_word(lower[place + 5]):
-                        return UNSURE
+                where = place + 4 < at and lower[place + 2] == E and lower[place + 3] == R and lower[place + 4] == E
+                if where and (place + 5 == end or not _in_word(lower[place + 5])):
+                    return UNSURE
     return found
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def asked_in(book: Array, classes: Array, lower: Array, start: int, end: int) -> int:
     """What a speaker asks for, or UNSURE."""
     at = start
@@ -63,7 +61,7 @@ def asked_in(book: Array, classes: Array, lower: Array, start: int, end: int) ->
     return 0
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def of_answers(book: Array, classes: Array, lower: Array, start: int, end: int) -> bool:
     """Whether all words are among those that people answer with, and no digit is there."""
     at = start

@@ -9,12 +9,12 @@ from discreet.policy.finders.fast.vocabulary import HYPHEN, POINT, SPACE
 SLASH, ZERO, NINE = map(ord, "/09")
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def is_digit(letter: int) -> bool:
     return ZERO <= letter <= NINE
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _digits_end(text: Array, at: int, end: int, most: int) -> int:
     stop = at
     while stop < end and stop - at < most and is_digit(text[stop]):
@@ -22,15 +22,15 @@ def _digits_end(text: Array, at: int, end: int, most: int) -> int:
     return stop
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def is_year(text: Array, at: int) -> bool:
     """Whether the four digits here are a year after 1499 and before 2100."""
     if text[at] == ord("1"):
-        return text[at + 1] >= ord("5")
-    return text[at] == ord("2") and text[at + 1] == ZERO
+        return bool(text[at + 1] >= ord("5"))
+    return bool(text[at] == ord("2") and text[at + 1] == ZERO)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def is_years(text: Array, start: int, end: int) -> bool:
     """Whether a number is a year, or two with a hyphen, slash or space between them (`numbers.YEARS`)."""
     if _digits_end(text, start, end, 5) != start + 4 or not is_year(text, start):
@@ -44,7 +44,7 @@ def is_years(text: Array, start: int, end: int) -> bool:
     return at - start - 4 <= 3 and stop == end and (stop - at == 2 or stop - at == 4)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def is_date(text: Array, start: int, end: int) -> bool:
     """Whether a number begins with a date and a space or is one (`numbers.DATE`)."""
     first = _digits_end(text, start, end, 5)
@@ -62,14 +62,14 @@ def is_date(text: Array, start: int, end: int) -> bool:
     return 1 <= begin <= 2 and (last == 2 or last == 4)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def is_decimal(text: Array, start: int, end: int) -> bool:
     """Whether a number is one with a decimal point."""
     point = _digits_end(text, start, end, end - start)
     return point < end - 1 and text[point] == POINT and _digits_end(text, point + 1, end, end - start) == end
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def is_social(text: Array, start: int, end: int) -> bool:
     """Whether a number has the form of one of the US social security, and may be one."""
     if end - start != 11 or text[start + 3] != text[start + 6] or _digits_end(text, start, end, 4) != start + 3:
@@ -82,7 +82,7 @@ def is_social(text: Array, start: int, end: int) -> bool:
     return area != 0 and area != 666 and group != 0 and serial != 0
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def value(text: Array, start: int, digits: int) -> int:
     total = 0
     for at in range(start, start + digits):
@@ -90,7 +90,7 @@ def value(text: Array, start: int, digits: int) -> int:
     return total
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def luhn(text: Array, start: int, end: int) -> bool:
     """The check of payment cards, of the digits of a number."""
     total = place = 0
@@ -103,7 +103,7 @@ def luhn(text: Array, start: int, end: int) -> bool:
     return total % 10 == 0
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def routing(text: Array, start: int, end: int) -> bool:
     """The check of US banks, of nine digits of a number."""
     total = place = bank = 0
@@ -117,7 +117,7 @@ def routing(text: Array, start: int, end: int) -> bool:
     return 0 < bank <= 80 and total % 10 == 0
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def grouped_as_phone(text: Array, start: int, end: int) -> bool:
     groups = last = 0
     for at in range(start, end):

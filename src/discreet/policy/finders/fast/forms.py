@@ -19,7 +19,7 @@ WORD_START, WORD_END, WORD_FORM, WORD_MARKS, WORD_COLUMNS = range(5)
 """The words of a run are rows of one array."""
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def form_of(book: Array, classes: Array, text: Array, lower: Array, start: int, end: int, marks: int) -> int:
     """The form of a word with these marks."""
     joint = apostrophe = small = upper = False
@@ -43,7 +43,7 @@ def form_of(book: Array, classes: Array, text: Array, lower: Array, start: int, 
     return form if small or not upper else form | min(end - start, SHORTEST_SHOUT) << CAPITALS
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _ordinary_parts(book: Array, lower: Array, start: int, end: int) -> bool:
     """Whether all parts of more than one letter between hyphens and apostrophes are ordinary words."""
     first = start
@@ -55,7 +55,7 @@ def _ordinary_parts(book: Array, lower: Array, start: int, end: int) -> bool:
     return True
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def edges(words: Array, count: int, first: bool, titled: bool) -> tuple[int, int]:
     """A run without the words at both ends that are capitalised and are no names."""
     low, high = 0, count
@@ -70,7 +70,7 @@ def edges(words: Array, count: int, first: bool, titled: bool) -> tuple[int, int
     return low, high
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def is_heading(words: Array, low: int, high: int) -> bool:
     """Whether of a long run only the words count that are not ordinary."""
     strange = 0
@@ -79,11 +79,11 @@ def is_heading(words: Array, low: int, high: int) -> bool:
     return high - low >= LONG_HEADING and strange * 2 < high - low
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _is_place(book: Array, lower: Array, words: Array, low: int, high: int, spelt: Array) -> bool:
     """Whether words, with one space between them, are a place in the list."""
     if high - low == 1:
-        return words[low, WORD_MARKS] & PLACE != 0
+        return bool(words[low, WORD_MARKS] & PLACE)
     size = ZERO
     for one in range(low, high):
         if one > low:
@@ -95,7 +95,7 @@ def _is_place(book: Array, lower: Array, words: Array, low: int, high: int, spel
     return marks_of(book, spelt, ZERO, size) & PLACE != 0
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def verdict(
     book: Array,
     lower: Array,
@@ -124,7 +124,7 @@ def verdict(
     return score, PERSON if some & GIVEN or titled else PLACED if place else NAME
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _score(form: int, some: int, several: bool, first: bool, titled: bool, asked: bool, listed: bool) -> int:
     """By the form of the first word, what forms there are among all, and what stands around them."""
     known, strange = some & GIVEN != 0, some & UNKNOWN != 0

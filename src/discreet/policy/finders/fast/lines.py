@@ -42,7 +42,7 @@ WAYS = 5
 CAPITAL_I = ord("I")
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _is_chat(classes: Array, text: Array, lower: Array, start: int, end: int) -> bool:
     """Whether a line has no capital but for its first letter and the word I."""
     shown = changed = False
@@ -56,7 +56,7 @@ def _is_chat(classes: Array, text: Array, lower: Array, start: int, end: int) ->
     return True
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _read(
     book: Array, classes: Array, lower: Array, start: int, end: int, asked: int, words: Array
 ) -> tuple[int, bool]:
@@ -106,7 +106,7 @@ def _read(
     return count, dull
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _plain_end(classes: Array, lower: Array, start: int, end: int) -> int:
     """Where a word as dictionaries have it ends: after letters, or an apostrophe and more of them."""
     at = start
@@ -120,7 +120,7 @@ def _plain_end(classes: Array, lower: Array, start: int, end: int) -> int:
 
 
 def _in_lines_of(version: int) -> Any:
-    @kept  # type: ignore[untyped-decorator]
+    @kept
     def in_lines(
         book: Array,
         classes: Array,
@@ -185,6 +185,6 @@ def _in_lines_of(version: int) -> Any:
 in_lines = _in_lines_of(VERSION)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _narrowed(asked: int, person: int, address: int) -> int:
     return (ASKED_PERSON if asked & person else 0) | (ASKED_ADDRESS if asked & address else 0)

@@ -61,8 +61,8 @@ PHRASE = 25
 """From this bit on, four bits say which word of an introduction this is."""
 NAME, IS, NAMES, I_, AM, IM, THIS, CALL, ME = range(1, 10)
 PHRASES = {
-    "name": NAME, "is": IS, "names": NAMES, "myself": NAMES, "i": I_, "am": AM, "im": IM, "i'm": IM, "mr": IM, "mrs": IM,
-    "miss": IM, "ms": IM, "dr": IM, "this": THIS, "call": CALL, "me": ME,
+    "name": NAME, "is": IS, "names": NAMES, "myself": NAMES, "i": I_, "am": AM, "im": IM, "i'm": IM, "mr": IM,
+    "mrs": IM, "miss": IM, "ms": IM, "dr": IM, "this": THIS, "call": CALL, "me": ME,
 }  # fmt: skip
 """Words of the same number do the same: those of `names` are a phrase by themselves, and a sure one."""
 KINDS = 32

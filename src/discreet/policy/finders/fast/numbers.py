@@ -39,11 +39,12 @@ NAMED_ACCOUNT, NAMED_BIRTH, NAMED_CARD, NAMED_PHONE, NAMED_SSN, NAMED_ZIP = (
 )
 NAMED_COUNTED = kinds_mask(numbers.COUNTED)
 SPOKEN_BACK = numbers.SPOKEN_BACK
+LAST_OF_AGED = tuple({ord(word[-2]) for word in numbers.AGED})
 NOTHING = -1
 """The kind of what `finders.numbers` has to look at."""
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def announced(book: Array, classes: Array, lower: Array, start: int, line_start: int, line_end: int, asked: int) -> int:
     """The kinds that a question or the words before a place announce, or UNSURE."""
     first = start
@@ -56,7 +57,7 @@ def announced(book: Array, classes: Array, lower: Array, start: int, line_start:
     return UNSURE if said == UNSURE or told == UNSURE else said | told
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _kind(text: Array, start: int, end: int, length: int, named: int, international: bool) -> tuple[int, int]:
     """The kind and score of a number with so many digits, in the order of `numbers._kind`; NOTHING where it is none,
     and a score of 0 where it depends on what is around it."""
@@ -95,7 +96,7 @@ def _kind(text: Array, start: int, end: int, length: int, named: int, internatio
     return NUMBER, 0
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _may_be_age(lower: Array, start: int, end: int) -> bool:
     """Whether `years` or `yo` may follow, or `aged` or the like stand before."""
     if end < len(lower) and (
@@ -105,16 +106,15 @@ def _may_be_age(lower: Array, start: int, end: int) -> bool:
         return True
     if start < 5 or lower[start - 1] != SPACE:
         return False
-    letter = lower[start - 2]
-    return letter == ord("d") or letter == ord("e") or letter == ord("g") or letter == ord(":") or letter == ord("s")
+    return lower[start - 2] in LAST_OF_AGED
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _is_international(text: Array, start: int) -> bool:
     return start > 0 and (text[start - 1] == PLUS or text[start - 1] == OPEN)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _judged(
     book: Array,
     classes: Array,
@@ -160,7 +160,7 @@ def _judged(
 
 
 def _judged_numbers_of(version: int) -> Any:
-    @kept  # type: ignore[untyped-decorator]
+    @kept
     def judged_numbers(
         book: Array,
         classes: Array,

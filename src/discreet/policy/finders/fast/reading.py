@@ -59,7 +59,7 @@ def _classes() -> Array:
 
 
 def _strangers_of(version: int) -> Any:
-    @kept  # type: ignore[untyped-decorator]
+    @kept
     def _strangers(classes: Array, letters: Array) -> Array:
         """The characters that have no class yet."""
         assert version
@@ -227,7 +227,10 @@ class Reading:
         if not self.in_order:
             return np.array(page.replies("PERSON"), np.int64).reshape(-1, 2)
         found, unsure = short_replies(self.book, self.lower, self.starts, self.ends, self.speakers, self.asked, PERSON)
-        if not len(unsure):
-            return found
-        more = [span for line in unsure.tolist() for span in page.replies_among(*page.lines[line][:2], "PERSON")]
-        return np.array(sorted([*map(tuple, found.tolist()), *more]), np.int64).reshape(-1, 2)
+        replies: Array = found
+        if len(unsure):
+            several = list(map(tuple, found.tolist()))
+            for line in unsure.tolist():
+                several += page.replies_among(page.lines[line][0], page.lines[line][1], "PERSON")
+            replies = np.array(sorted(several), np.int64).reshape(-1, 2)
+        return replies

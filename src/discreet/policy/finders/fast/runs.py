@@ -1,4 +1,4 @@
-"""Names in text with capitals, as `finders.people` finds them: runs of capitalised words and what stands around them."""
+"""Names in text with capitals, as `finders.people` finds them: runs of words, and what stands around them."""
 
 from typing import Any
 
@@ -49,29 +49,29 @@ LONGEST_BEFORE = 11
 AND = np.array([ord(letter) for letter in " and "], np.uint32)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _is_letter(classes: Array, letter: int) -> bool:
     return classes[letter] & ALNUM != 0 and not classes[letter] & DECIMAL
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _in_word(classes: Array, text: Array, at: int) -> bool:
     return 0 <= at < len(text) and (classes[text[at]] & ALNUM != 0 or text[at] == UNDERSCORE)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _is_capital(classes: Array, text: Array, at: int) -> bool:
     return at < len(text) and classes[text[at]] & CAPITAL != 0
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _letters_end(classes: Array, text: Array, at: int) -> int:
     while at < len(text) and _is_letter(classes, text[at]):
         at += 1
     return at
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _word_end(classes: Array, text: Array, at: int) -> int:
     """Where a word ends that begins with the capital here: after letters, with hyphens and apostrophes in it."""
     at = _letters_end(classes, text, at + 1)
@@ -87,7 +87,7 @@ def _word_end(classes: Array, text: Array, at: int) -> int:
     return at
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _next_word(book: Array, classes: Array, text: Array, end: int) -> int:
     """Where the next word of a run begins that goes on after a word that ends here, or -1."""
     if end >= len(text):
@@ -116,7 +116,7 @@ def _next_word(book: Array, classes: Array, text: Array, end: int) -> int:
     return -1
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _begins_sentence(classes: Array, text: Array, at: int) -> bool:
     at -= 1
     while at >= 0 and text[at] == SPACE:
@@ -124,7 +124,7 @@ def _begins_sentence(classes: Array, text: Array, at: int) -> bool:
     return at < 0 or classes[text[at]] & SENTENCE_END != 0
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _before(lower: Array, start: int) -> int:
     """Where the word begins that stands before a place and a space; the place itself where there is none."""
     if start == 0 or lower[start - 1] != SPACE:
@@ -135,7 +135,7 @@ def _before(lower: Array, start: int) -> int:
     return at
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _is_odd(text: Array, start: int, end: int) -> bool:
     """Whether only Python knows the form of a word.
 
@@ -149,7 +149,7 @@ def _is_odd(text: Array, start: int, end: int) -> bool:
 
 
 def _in_runs_of(version: int) -> Any:
-    @kept  # type: ignore[untyped-decorator]
+    @kept
     def in_runs(
         book: Array, classes: Array, text: Array, lower: Array, replies: Array, floor: float
     ) -> tuple[Array, Array, Array]:

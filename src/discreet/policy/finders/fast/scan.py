@@ -13,7 +13,7 @@ FARTHEST = 3
 BETWEEN = tuple(map(ord, " .-/()"))
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _number_end(classes: Array, text: Array, at: int) -> int:
     """Where the number ends that begins here."""
     end = at + 1
@@ -28,7 +28,7 @@ def _number_end(classes: Array, text: Array, at: int) -> int:
 
 
 def _numbers_of(version: int) -> Any:
-    @kept  # type: ignore[untyped-decorator]
+    @kept
     def numbers_and_words(classes: Array, text: Array) -> tuple[Array, Array]:
         """Where numbers begin and end (`page.NUMBER`), and words that are long enough for keys and have a digit."""
         assert version

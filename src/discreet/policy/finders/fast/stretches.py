@@ -41,7 +41,7 @@ START, END, MARKS, SORT, DIGITS, CODED, REST, COLUMNS = range(8)
 has and whether it may be part of a code. The last column lists the words that people do not just answer with."""
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def of_words(words: Array, count: int, asked: int, sure: bool, found: Array) -> None:
     """The secrets of a stretch of so many words, given what was asked for."""
     strange = numbers = phrases = cues = False
@@ -68,12 +68,12 @@ def of_words(words: Array, count: int, asked: int, sure: bool, found: Array) -> 
         _in_sentence(words, count, sure, found)
 
 
-@small  # type: ignore[untyped-decorator]
+@small
 def _found(words: Array, first: int, end: int, kind: int, score: int, found: Array) -> None:
     add(found, words[first, START], words[end - 1, END], kind, score)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _phrase(words: Array, count: int, at: int) -> tuple[int, bool]:
     """How many words long the phrase is that begins here and introduces a name, and whether it surely does."""
     first = (words[at, MARKS] >> PHRASE) & PHRASE_BITS
@@ -91,7 +91,7 @@ def _phrase(words: Array, count: int, at: int) -> tuple[int, bool]:
     return 0, False
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _introductions(words: Array, count: int, found: Array) -> None:
     for at in range(count):
         length, sure = _phrase(words, count, at)
@@ -104,7 +104,7 @@ def _introductions(words: Array, count: int, found: Array) -> None:
             _found(words, begin, end, PERSON, 80, found)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _may_be_name(words: Array, at: int, sure: bool, first: bool) -> bool:
     marks = words[at, MARKS]
     if words[at, SORT] == COUNTED or marks & (KIND | NO_NAME | ANSWER):
@@ -114,7 +114,7 @@ def _may_be_name(words: Array, at: int, sure: bool, first: bool) -> bool:
     return sure and (first or marks & FAMILY != 0)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _codes(words: Array, count: int, rest: int, found: Array) -> None:
     at = ZERO
     while at < count:
@@ -144,19 +144,19 @@ def _codes(words: Array, count: int, rest: int, found: Array) -> None:
             _found(words, first, last + 1, REFERENCE, 70 if told else 55, found)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _frames(words: Array, at: int, whole: bool) -> bool:
     if words[at, MARKS] & (ANSWER | KIND):
         return True
     return words[at, SORT] != STRANGE and not whole and not _code_before(words, at)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _code_before(words: Array, at: int) -> bool:
-    return at > 0 and words[at - 1, MARKS] & NUMBER_WORD != 0
+    return at > 0 and bool(words[at - 1, MARKS] & NUMBER_WORD)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _addresses(words: Array, count: int, asked: int, found: Array) -> None:
     said = -1
     cue = sure_cue = strange = False
@@ -187,12 +187,12 @@ def _addresses(words: Array, count: int, asked: int, found: Array) -> None:
         _address(words, first, at, expected, found)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _in_address(words: Array, at: int) -> bool:
-    return words[at, SORT] != ORDINARY or words[at, MARKS] & CUE != 0
+    return bool(words[at, SORT] != ORDINARY or words[at, MARKS] & CUE)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _address(words: Array, first: int, end: int, expected: bool, found: Array) -> None:
     plain, cue = True, False
     for at in range(first, end):
@@ -202,7 +202,7 @@ def _address(words: Array, first: int, end: int, expected: bool, found: Array) -
         _found(words, first, end, ADDRESS, 70, found)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _bare(words: Array, rest: int, asked: int, found: Array) -> None:
     ordinary = 0
     numbers = strange = known = False
@@ -231,23 +231,24 @@ def _bare(words: Array, rest: int, asked: int, found: Array) -> None:
                 one += 1
             one = last + 1
             _bare_run(words, first, one, found)
-    elif rest <= 3 and not numbers:
-        if (rest <= 2 and known and names) or (asked & ASKED_PERSON and not every & (NO_NAME | KIND)):
-            _found(words, words[0, REST], words[rest - 1, REST] + 1, PERSON, 55, found)
+        return
+    known = rest <= 2 and known and names
+    if rest <= 3 and not numbers and (known or (asked & ASKED_PERSON and not every & (NO_NAME | KIND))):
+        _found(words, words[0, REST], words[rest - 1, REST] + 1, PERSON, 55, found)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _could_be_name(marks: int) -> bool:
     return marks & (GIVEN | FAMILY) != 0 and not marks & (COMMON | NO_NAME)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _named(words: Array, one: int) -> bool:
     at = words[one, REST]
     return words[at, SORT] != ORDINARY or _could_be_name(words[at, MARKS])
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _bare_run(words: Array, first: int, end: int, found: Array) -> None:
     strange = numbers = announcing = False
     for one in range(first, end):
@@ -265,7 +266,7 @@ def _bare_run(words: Array, first: int, end: int, found: Array) -> None:
             _found(words, at, at + 1, PERSON, 60, found)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _in_sentence(words: Array, count: int, sure: bool, found: Array) -> None:
     at = ZERO
     while at < count:

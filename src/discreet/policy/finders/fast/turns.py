@@ -14,7 +14,7 @@ NO_ONE, WALL = 0, 1
 SPACES = (32, 9, 10, 11, 12, 13, 28, 29, 30, 31)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def find_letter(letters: Array, letter: int, start: int, end: int) -> int:
     """Where a letter stands first, or the end."""
     at = start
@@ -23,7 +23,7 @@ def find_letter(letters: Array, letter: int, start: int, end: int) -> int:
     return at
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def _question(book: Array, lower: Array, start: int, end: int) -> int:
     """What a line of nobody asks for: nothing, unless it ends in a question mark; UNSURE where that is hard to say."""
     last = end - 1
@@ -37,7 +37,7 @@ def _question(book: Array, lower: Array, start: int, end: int) -> int:
 
 
 def _asked_before_of(version: int) -> Any:
-    @kept  # type: ignore[untyped-decorator]
+    @kept
     def asked_before(
         book: Array, classes: Array, lower: Array, starts: Array, ends: Array, speakers: Array
     ) -> tuple[Array, Array]:
@@ -68,11 +68,11 @@ def _asked_before_of(version: int) -> Any:
 
 
 def _short_replies_of(version: int) -> Any:
-    @kept  # type: ignore[untyped-decorator]
+    @kept
     def short_replies(
         book: Array, lower: Array, starts: Array, ends: Array, speakers: Array, asked: Array, kind: int
     ) -> tuple[Array, Array]:
-        """The short stretches that answer a question about a kind, and lines in which only `finders.page` finds them."""
+        """The short stretches that answer a question about a kind, and lines in which `finders.page` finds them."""
         assert version
         found, unsure = np.empty((len(lower) + 2 * len(starts), 2), np.int64), np.empty(len(starts), np.int64)
         count = lines = 0

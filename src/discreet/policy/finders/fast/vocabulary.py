@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.policy.finders.fast.compiled import NONE, VERSION, ZERO, Array, compiled, kept
+from discreet.policy.finders.fast.compiled import NONE, VERSION, ZERO, Array, Number, compiled, kept
 from discreet.policy.finders.fast.marks import ENDING, FAMILY, FREQUENT, GIVEN, JOINED, ORDINARY, PLACE, marked_words
 from discreet.policy.lists import LONGEST_SLIP, SHORTEST_SLIP
 
@@ -23,7 +23,7 @@ ONE, TWO, THREE, SIX, EIGHT, HALF, LOW_SIX, SIXTY_FOUR = (np.uint64(n) for n in 
 POWERS = np.array([pow(int(BASE), power, 1 << 64) for power in range(LONGEST_SLIP + 1)], np.uint64)
 APOSTROPHE, CURLY, HYPHEN, UNDERSCORE, QUESTION, SPACE, COMMA, POINT, AT, LINE_END = map(ord, "'’-_? ,.@\n")
 LAST_ASCII = np.uint64(127)
-NO_PLACE = np.int64(-1)
+NO_PLACE = ZERO - 1
 """Where a letter could be left out and none is."""
 LONG = np.uint64(1 << 63)
 """In the second half of a key: the word is longer than its key, or has other letters."""
@@ -69,15 +69,15 @@ def _slots(entries: int) -> int:
     return 1 << (entries * 3 // 2).bit_length()
 
 
-@compiled  # type: ignore[untyped-decorator]
-def _finished(value: np.uint64) -> np.uint64:
+@compiled
+def _finished(value: Number) -> Number:
     """Spreads a polynomial over all bits."""
     value = (value ^ (value >> HALF)) * MIX
     return value ^ (value >> HALF)
 
 
-@compiled  # type: ignore[untyped-decorator]
-def _polynomial(letters: Array, start: int, end: int, place: int) -> np.uint64:
+@compiled
+def _polynomial(letters: Array, start: Number, end: Number, place: Number) -> Number:
     """That of a word, a letter of which may be left out."""
     value = NONE
     for at in range(start, end):
@@ -86,28 +86,28 @@ def _polynomial(letters: Array, start: int, end: int, place: int) -> np.uint64:
     return value
 
 
-@compiled  # type: ignore[untyped-decorator]
-def _without(whole: np.uint64, before: np.uint64, letter: np.uint64, after: int) -> np.uint64:
+@compiled
+def _without(whole: Number, before: Number, letter: Number, after: Number) -> Number:
     """The polynomial of a word without a letter, given that of what stands before it and how much stands after it."""
     return whole - (before * BASE + letter - before) * POWERS[after]
 
 
-@compiled  # type: ignore[untyped-decorator]
-def _may_be_in(book: Array, chapter: np.uint64, value: np.uint64) -> bool:
+@compiled
+def _may_be_in(book: Array, chapter: Number, value: Number) -> bool:
     bits = (book[chapter + ONE] - book[chapter]) * SIXTY_FOUR
     place = value & (bits - ONE)
-    return (book[book[chapter] + (place >> SIX)] >> (place & LOW_SIX)) & ONE != NONE
+    return bool((book[book[chapter] + (place >> SIX)] >> (place & LOW_SIX)) & ONE)
 
 
-@compiled  # type: ignore[untyped-decorator]
-def _note(book: Array, chapter: np.uint64, value: np.uint64) -> None:
+@compiled
+def _note(book: Array, chapter: Number, value: Number) -> None:
     bits = (book[chapter + ONE] - book[chapter]) * SIXTY_FOUR
     place = value & (bits - ONE)
     book[book[chapter] + (place >> SIX)] |= ONE << (place & LOW_SIX)
 
 
-@compiled  # type: ignore[untyped-decorator]
-def _key(letters: Array, start: int, end: int, place: int) -> tuple[np.uint64, np.uint64]:
+@compiled
+def _key(letters: Array, start: Number, end: Number, place: Number) -> tuple[Number, Number]:
     """The key of a word, a letter of which may be left out."""
     low = high = shift = NONE
     every = NONE
@@ -126,20 +126,20 @@ def _key(letters: Array, start: int, end: int, place: int) -> tuple[np.uint64, n
     return _polynomial(letters, start, end, place), LONG
 
 
-@compiled  # type: ignore[untyped-decorator]
-def _slot(book: Array, chapter: np.uint64, value: np.uint64) -> np.uint64:
+@compiled
+def _slot(book: Array, chapter: Number, value: Number) -> Number:
     """Where to look for a hash first."""
     slots = (book[chapter + ONE] - book[chapter]) >> TWO
     return value & (slots - ONE)
 
 
-@compiled  # type: ignore[untyped-decorator]
-def _next(book: Array, chapter: np.uint64, slot: np.uint64) -> np.uint64:
+@compiled
+def _next(book: Array, chapter: Number, slot: Number) -> Number:
     return _slot(book, chapter, slot + ONE)
 
 
-@compiled  # type: ignore[untyped-decorator]
-def _insert(book: Array, chapter: np.uint64, value: np.uint64, a: np.uint64, b: np.uint64, c: int, number: int) -> None:
+@compiled
+def _insert(book: Array, chapter: Number, value: Number, a: Number, b: Number, c: Number, number: Number) -> None:
     slot = _slot(book, chapter, value)
     while book[book[chapter] + (slot << TWO) + THREE] != EMPTY:
         slot = _next(book, chapter, slot)
@@ -147,15 +147,15 @@ def _insert(book: Array, chapter: np.uint64, value: np.uint64, a: np.uint64, b: 
     book[at], book[at + ONE], book[at + TWO], book[at + THREE] = a, b, np.uint64(c), np.uint64(number)
 
 
-@compiled  # type: ignore[untyped-decorator]
-def _hash(low: np.uint64, high: np.uint64) -> np.uint64:
+@compiled
+def _hash(low: Number, high: Number) -> Number:
     """Where a key is looked for."""
     value = (low ^ (high * MIX)) * BASE
     return value ^ (value >> HALF)
 
 
 def _fill_of(version: int) -> Any:
-    @kept  # type: ignore[untyped-decorator]
+    @kept
     def fill(book: Array, letters: Array, marks: Array) -> None:
         assert version
         for number in range(len(marks)):
@@ -182,8 +182,10 @@ def _fill_of(version: int) -> Any:
 fill = _fill_of(VERSION)
 
 
-@compiled  # type: ignore[untyped-decorator]
-def _is_word(book: Array, letters: Array, start: int, end: int, place: int, number: np.uint64, other: int) -> bool:
+@compiled
+def _is_word(
+    book: Array, letters: Array, start: Number, end: Number, place: Number, number: Number, other: Number
+) -> bool:
     """Whether letters, but for one at a place, are those of a word in the book but for another."""
     at = book[book[STARTS] + number]
     count = np.int64(book[book[STARTS] + number + ONE] - at)
@@ -202,8 +204,8 @@ def _is_word(book: Array, letters: Array, start: int, end: int, place: int, numb
         two += 1
 
 
-@compiled  # type: ignore[untyped-decorator]
-def _marks(book: Array, letters: Array, start: int, end: int, place: int) -> int:
+@compiled
+def _marks(book: Array, letters: Array, start: Number, end: Number, place: Number) -> Number:
     """The marks of a word, a letter of which may be left out; none where no list has it."""
     low, high = _key(letters, start, end, place)
     slot = _slot(book, WORDS, _hash(low, high))
@@ -211,34 +213,35 @@ def _marks(book: Array, letters: Array, start: int, end: int, place: int) -> int
         at = book[WORDS] + (slot << TWO)
         if book[at + THREE] == EMPTY:
             return 0
-        if book[at] == low and book[at + ONE] == high:
-            if high != LONG or _is_word(book, letters, start, end, place, book[at + THREE], NO_PLACE):
-                return np.int64(book[at + TWO])
+        found = book[at] == low and book[at + ONE] == high
+        if found and (high != LONG or _is_word(book, letters, start, end, place, book[at + THREE], NO_PLACE)):
+            return np.int64(book[at + TWO])
         slot = _next(book, WORDS, slot)
 
 
-@compiled  # type: ignore[untyped-decorator]
+@compiled
 def marks_of(book: Array, letters: Array, start: int, end: int) -> int:
     """The marks of the word from start to end."""
-    return _marks(book, letters, start, end, NO_PLACE)
+    marks: int = _marks(book, letters, start, end, NO_PLACE)
+    return marks
 
 
-@compiled  # type: ignore[untyped-decorator]
-def _is_slip(book: Array, letters: Array, start: int, end: int, place: int, value: np.uint64) -> bool:
+@compiled
+def _is_slip(book: Array, letters: Array, start: Number, end: Number, place: Number, value: Number) -> bool:
     """Whether a word with this hash, a letter of which may be left out, is a frequent word with a letter left out."""
     slot = _slot(book, SLIPS, value)
     while True:
         at = book[SLIPS] + (slot << TWO)
         if book[at + THREE] == EMPTY:
             return False
-        if book[at] == value:
-            if _is_word(book, letters, start, end, place, book[at + THREE], np.int64(book[at + ONE])):
-                return True
+        left_out = np.int64(book[at + ONE])
+        if book[at] == value and _is_word(book, letters, start, end, place, book[at + THREE], left_out):
+            return True
         slot = _next(book, SLIPS, slot)
 
 
-@compiled  # type: ignore[untyped-decorator]
-def _is_contraction(book: Array, letters: Array, start: int, end: int) -> bool:
+@compiled
+def _is_contraction(book: Array, letters: Array, start: Number, end: Number) -> bool:
     """As `lists` says it: an ordinary word, an apostrophe and one of the endings."""
     for at in range(start, end):
         if letters[at] == APOSTROPHE or letters[at] == CURLY:
@@ -247,8 +250,8 @@ def _is_contraction(book: Array, letters: Array, start: int, end: int) -> bool:
     return False
 
 
-@compiled  # type: ignore[untyped-decorator]
-def looks_ordinary(book: Array, letters: Array, start: int, end: int, marks: int) -> bool:
+@compiled
+def looks_ordinary(book: Array, letters: Array, start: Number, end: Number, marks: int) -> bool:
     """As `lists.looks_ordinary` says it, of a word with these marks."""
     if marks & ORDINARY or _is_contraction(book, letters, start, end):
         return True
@@ -256,16 +259,15 @@ def looks_ordinary(book: Array, letters: Array, start: int, end: int, marks: int
         return False
     before = NONE
     for at in range(start, end - 1):
-        if at >= start + 2:
-            if _may_be_in(book, JOINED_BITS, _finished(before)) and marks_of(book, letters, start, at) & JOINED:
-                if marks_of(book, letters, at, end) & JOINED:
-                    return True
+        joined = at >= start + 2 and _may_be_in(book, JOINED_BITS, _finished(before))
+        if joined and marks_of(book, letters, start, at) & marks_of(book, letters, at, end) & JOINED:
+            return True
         before = before * BASE + np.uint64(letters[at])
     return end - start >= SHORTEST_SLIP and _has_slip(book, letters, start, end)
 
 
-@compiled  # type: ignore[untyped-decorator]
-def _has_slip(book: Array, letters: Array, start: int, end: int) -> bool:
+@compiled
+def _has_slip(book: Array, letters: Array, start: Number, end: Number) -> bool:
     """Whether a word is a frequent one with a letter missing, too many or wrong."""
     whole = _polynomial(letters, start, end, NO_PLACE)
     value = _finished(whole)
