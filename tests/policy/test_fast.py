@@ -26,13 +26,13 @@ NAMES: str = (
 )
 NUMBERS: str = (
     "ssn |social security |order |card |dob |born on |zip |phone |account |aged |years old|y/o|1999 |1999-2001|"
-    "2020-01-02|22|756 |4111 1111 1111 1111|078-05-1120|555-867-5309|+|(|)|$|.|,|-|/|A1B2|12.5|123456|9999 9999 9999|21000002|1|"
-    "٣٤٥٦|²| pin |last four |what is your order number? |where is it? |USER: |yes |it's |\n| "
+    "2020-01-02|22|756 |4111 1111 1111 1111|078-05-1120|555-867-5309|+|(|)|$|.|,|-|/|A1B2|12.5|123456|9999 9999 9999|"
+    "21000002|1|٣٤٥٦|²| pin |last four |what is your order number? |where is it? |USER: |yes |it's |\n| "
 )
 STREETS: str = (
     "22 |Elm St|Elm Street, |Apt. 4|, |\n|> |?|IL 62704|P.O. Box 12|PO Box |of the |de la |and |rue |via |(The |)|#4 |"
-    "nan |address is |lives at |live on |located |the corner of |send it to |May |USS |USNS Zork |Are |What |Track |-|.|"
-    "AGZIM5T6KL|123-45678-1234|postbox12|12weg| - |Springfield|small |my |where do you live? |USER: |BOT: |yes |1984|"
+    "nan |address is |lives at |live on |located |the corner of |send it to |May |USS |USNS Zork |Are |What |Track |-|"
+    ".|AGZIM5T6KL|123-45678-1234|postbox12|12weg| - |Springfield|small |my |where do you live? |USER: |BOT: |yes |1984|"
     "Straße 5 "
 )
 FLOORS = st.sampled_from([0.0, 0.36, 0.5, 0.7])

@@ -176,7 +176,7 @@ def _all_there_is(text: str, start: int, end: int, at: int, past: int) -> bool:
 
 def _stands_alone(text: str, start: int, at: int, past: int) -> bool:
     """Whether a number, behind which its piece ends, is a run by itself: the word before it does not belong to it."""
-    if SEPARATED.search(text, at, past) or text[past].isalnum():
+    if SEPARATED.search(text, at, past) or text[past : past + 1].isalnum():
         return False
     if at == start:
         return True

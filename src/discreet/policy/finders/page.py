@@ -154,7 +154,7 @@ class Page:
                     done = len(text)
                 if done - begin >= SHORTEST_KEY:
                     found.update([word for word in text[begin:done].split() if len(word) >= SHORTEST_KEY])
-        return {word for word in found if any(map(str.isdigit, word))}
+        return {word for word in found if any(map(str.isdecimal, word))}
 
     @cached_property
     def asks_names(self) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from discreet.policy.finders.fast.compiled import VERSION, Array, compiled, kept
-from discreet.policy.finders.fast.marks import DECIMAL, DIGIT, WHITE
+from discreet.policy.finders.fast.marks import DECIMAL, WHITE
 from discreet.policy.finders.page import SHORTEST_KEY
 
 FARTHEST = 3
@@ -41,7 +41,7 @@ def _numbers_of(version: int) -> Any:
                 number = _number_end(classes, text, at)
                 numbers[count, 0], numbers[count, 1] = at, number
                 count += 1
-            digit |= kind & DIGIT != 0
+            digit |= kind & DECIMAL != 0
             if kind & WHITE:
                 if digit and at - begin >= SHORTEST_KEY:
                     words[long, 0], words[long, 1] = begin, at
