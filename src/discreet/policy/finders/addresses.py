@@ -93,8 +93,8 @@ LONGEST_TRAILING = 40
 TRAILING = re.compile(r"[.,]?\s+([A-Z][a-z]*),?\Z")
 SHORTEST = 5
 """Fewer characters are no address."""
-ALONE = 0.6
-"""The score of a number by itself where an address was announced."""
+SURE, ALONE = 0.9, 0.6
+"""The score of a run with a number and a sign; that of a number by itself where an address was announced."""
 SEPARATED = re.compile(r"[ .()]")
 CORNER = re.compile(rf"[Tt]he corner of {TOKEN}(?: {TOKEN})*(?: and {TOKEN}(?: {TOKEN})*)?")
 
@@ -140,8 +140,14 @@ def find(page: Page) -> Iterator[Secret]:
 def in_run(page: Page, start: int, end: int) -> Iterator[Secret]:
     """The address that a run is, if it is one."""
     first, last = _trimmed(page.text, start, end)
-    if last - first >= SHORTEST and (score := _score(page, first, last)):
-        yield Secret(first, last, "ADDRESS", score)
+    if last - first >= SHORTEST:
+        yield from judged(page, first, last)
+
+
+def judged(page: Page, start: int, end: int) -> Iterator[Secret]:
+    """The address that a run without the words around it is, if it is one."""
+    if score := _score(page, start, end):
+        yield Secret(start, end, "ADDRESS", score)
 
 
 def _back(text: str, line: int, at: int) -> int:
@@ -260,10 +266,10 @@ def _score(page: Page, start: int, end: int) -> float:
     has_number = any(map(str.isdigit, run))
     words = len(run.split())
     if words > 2 and STATE_ZIP.search(page.text, start, end):
-        return 0.9
+        return SURE
     sign = has_sign(run)
     if sign and has_number and words > 2:
-        return 0.9
+        return SURE
     told = announced(page, start, has_number)
     if sign:
         if has_number:

@@ -4,8 +4,19 @@ from typing import Any
 
 import numpy as np
 
-from discreet.policy.finders.addresses import LONGEST_TRAILING, SAID_BEFORE, SHORTEST
+from discreet.policy.finders.addresses import SAID_BEFORE, SHORTEST
 from discreet.policy.finders.fast.address_runs import QUOTE, SHARP, in_word, run_end, small_street
+from discreet.policy.finders.fast.address_shapes import (
+    DROPPED,
+    LONGEST_STREET_ENDING,
+    NUMBER_ALONE,
+    SURE,
+    TRIMMED,
+    ends_with,
+    is_ship,
+    is_sure,
+    trimmed,
+)
 from discreet.policy.finders.fast.around import asked_at, is_alone, line_of
 from discreet.policy.finders.fast.compiled import VERSION, ZERO, Array, compiled, kept
 from discreet.policy.finders.fast.marks import (
@@ -15,23 +26,18 @@ from discreet.policy.finders.fast.marks import (
     DECIMAL,
     JOINT,
     LOWER,
-    NO_NAME,
     SAID_END,
     SAID_PHRASE,
-    SHIP,
     SMALL_STREET,
-    STREET,
     STREET_ENDING,
     UPPER,
-    WHITE,
 )
 from discreet.policy.finders.fast.vocabulary import COMMA, HYPHEN, LINE_END, POINT, QUESTION, SPACE, marks_of
 
 OPEN, CLOSE, SLASH = map(ord, "()/")
-NUMBER_ALONE, RUN = 0, 1
 FARTHEST_BACK = 24
 LONGEST_SAID = 40
-LONGEST_SAID_END, LONGEST_STREET_ENDING, LONGEST_SHIP = ZERO + 9, ZERO + 7, 5
+LONGEST_SAID_END = ZERO + 9
 
 
 @compiled
@@ -150,21 +156,7 @@ def _begin(book: Array, classes: Array, text: Array, start: int, at: int) -> int
         begin = space
     begin = max(begin, line)
     before = _after_line_end(text, start, max(start, begin - 1))
-    stop = before
-    while stop < len(text) and stop - before <= LONGEST_SHIP and text[stop] != SPACE:
-        stop += 1
-    ship = stop < len(text) and text[stop] == SPACE and marks_of(book, text, before, stop) & SHIP != 0
-    return max(start, before) if ship else begin
-
-
-@compiled
-def _ends_with(book: Array, lower: Array, start: int, end: int, longest: int, mark: int) -> bool:
-    """Whether the letters before a place are, for some number of them, a word with this mark."""
-    length = 2
-    most = min(longest, end - start)
-    while length <= most and not marks_of(book, lower, end - length, end) & mark:
-        length += 1
-    return length <= most
+    return max(start, before) if is_ship(book, text, before) else begin
 
 
 @compiled
@@ -175,7 +167,7 @@ def _may_be_said(
     last = start
     while last > 0 and last > start - LONGEST_SAID and not in_word(classes, lower[last - 1]):
         last -= 1
-    if _ends_with(book, lower, max(0, start - LONGEST_SAID), last, LONGEST_SAID_END, ZERO + SAID_END):
+    if ends_with(book, lower, max(0, start - LONGEST_SAID), last, LONGEST_SAID_END, ZERO + SAID_END):
         if lower[last - 1] != ord("s") or lower[last - 2] != ord("i"):
             return True
         if last >= 4 and lower[last - 3] == SPACE and lower[last - 4] == ord("s"):
@@ -203,42 +195,7 @@ def _is_code(book: Array, classes: Array, lower: Array, start: int, end: int) ->
         return False
     if not letters:
         return bool(classes[lower[start]] & DECIMAL)
-    return not joints and not _ends_with(book, lower, start, end, LONGEST_STREET_ENDING, ZERO + STREET_ENDING)
-
-
-@compiled
-def _without_words(book: Array, classes: Array, text: Array, lower: Array, start: int, end: int) -> int:
-    """Where a run ends without the words behind it that begin a sentence and are no part of an address."""
-    while True:
-        last = end - (text[end - 1] == COMMA)
-        first = last
-        while first > start and ord("a") <= text[first - 1] <= ord("z"):
-            first -= 1
-        if first <= start + 1 or not ord("A") <= text[first - 1] <= ord("Z"):
-            break
-        first -= 1
-        if not classes[text[first - 1]] & WHITE or end - first > LONGEST_TRAILING - 2:
-            break
-        marks = marks_of(book, lower, first, last)
-        if not marks & NO_NAME or marks & STREET:
-            break
-        if _ends_with(book, lower, first, last, LONGEST_STREET_ENDING, ZERO + STREET_ENDING):
-            break
-        end = first
-        while end > start + 1 and classes[text[end - 1]] & WHITE:
-            end -= 1
-        end -= end > start + 1 and (text[end - 1] == COMMA or text[end - 1] == POINT)
-    while end > start + 1 and (
-        text[end - 1] == POINT
-        or text[end - 1] == COMMA
-        or text[end - 1] == HYPHEN
-        or text[end - 1] == SPACE
-        or text[end - 1] == LINE_END
-        or text[end - 1] == QUOTE
-        or text[end - 1] == QUESTION
-    ):
-        end -= 1
-    return end
+    return not joints and not ends_with(book, lower, start, end, LONGEST_STREET_ENDING, ZERO + STREET_ENDING)
 
 
 def _address_places_of(version: int) -> Any:
@@ -290,14 +247,17 @@ def _address_places_of(version: int) -> Any:
                     begin += 1
                     continue
                 after = stop
-                line = line_of(starts, begin, line)
-                core = _without_words(book, classes, text, lower, begin, stop)
-                if (
-                    not _is_code(book, classes, lower, begin, core)
-                    or _may_be_said(book, classes, lower, begin, starts[line], ends[line], asked[line], kind)
-                    or is_alone(book, classes, text, lower, starts[line], ends[line], begin, core)
-                ):
-                    found[count, 0], found[count, 1], found[count, 2] = begin, stop, RUN
+                first, last, sort = trimmed(book, classes, text, lower, begin, stop)
+                if sort == TRIMMED and _is_code(book, classes, lower, first, last):
+                    line = line_of(starts, first, line)
+                    start_, end_ = starts[line], ends[line]
+                    said = _may_be_said(book, classes, lower, first, start_, end_, asked[line], kind)
+                    if not said and not is_alone(book, classes, text, lower, start_, end_, first, last):
+                        sort = DROPPED
+                elif sort == TRIMMED and is_sure(book, classes, text, lower, first, last):
+                    sort = SURE
+                if sort != DROPPED:
+                    found[count, 0], found[count, 1], found[count, 2] = first, last, sort
                     count += 1
                 if after >= past:
                     break

@@ -56,6 +56,7 @@ SAID_END = 1 << 53
 SHIP = 1 << 54
 STREET = 1 << 55
 SAID_PHRASE = 1 << 56
+BOX_WORD = 1 << 57
 
 PHRASE = 25
 """From this bit on, four bits say which word of an introduction this is."""
@@ -120,6 +121,7 @@ def marked_words() -> tuple[list[str], NDArray[np.int64]]:
         (SAID_END, (end[::-1] for end in addresses.SAID_ENDS)),
         (STREET, addresses.STREETS),
         (SAID_PHRASE, (phrase[:-1] for phrase in addresses.SAID_BEFORE)),
+        (BOX_WORD, ("pobox", "postbox", "apo", "dpo", "uss", "usns", "usnv", "uscgc", "fpo")),
         (SHIP, ("USS", "USNS", "USNV", "USCGC")),
     )
     for bit, words in lists:

@@ -12,7 +12,8 @@ import numpy as np
 
 from discreet.policy.finders import addresses, answers, keys, numbers, online, people
 from discreet.policy.finders.chat import UNSURE
-from discreet.policy.finders.fast.addresses import RUN, address_places, said_places
+from discreet.policy.finders.fast.address_shapes import RUN, SURE, TRIMMED
+from discreet.policy.finders.fast.addresses import address_places, said_places
 from discreet.policy.finders.fast.compiled import VERSION, Array, kept
 from discreet.policy.finders.fast.findings import KINDS, SCORES, secrets
 from discreet.policy.finders.fast.lines import in_lines
@@ -195,7 +196,11 @@ class Reading:
             ADDRESS,
         )
         for start, end, sort in places.tolist():
-            if sort == RUN:
+            if sort == SURE:
+                yield Secret(start, end, "ADDRESS", addresses.SURE)
+            elif sort == TRIMMED:
+                yield from addresses.judged(page, start, end)
+            elif sort == RUN:
                 yield from addresses.in_run(page, start, end)
             elif addresses.announced(page, start, True):
                 yield Secret(start, end, "ADDRESS", addresses.ALONE)
