@@ -71,6 +71,7 @@ def same(reading, text: list[str], turns: list[int], floor: float) -> None:
     page.floor = slow.floor = floor
     fast = reading(page)
     assert page.asked == slow.asked
+    assert page.pieces == slow.pieces
     assert page.long_words == slow.long_words
     assert [tuple(span) for span in fast.numbers.tolist()] == slow.numbers
     ways: list[tuple[Iterator[Secret], Iterator[Secret]]] = [

@@ -93,8 +93,9 @@ LONGEST_TRAILING = 40
 TRAILING = re.compile(r"[.,]?\s+([A-Z][a-z]*),?\Z")
 SHORTEST = 5
 """Fewer characters are no address."""
-SURE, ALONE = 0.9, 0.6
-"""The score of a run with a number and a sign; that of a number by itself where an address was announced."""
+SURE, ALONE, WEAK = 0.9, 0.6, 0.4
+"""The score of a run with a number and a sign; that of a number by itself where an address was
+announced; and that of a run with a number that nothing says is an address."""
 SEPARATED = re.compile(r"[ .()]")
 CORNER = re.compile(rf"[Tt]he corner of {TOKEN}(?: {TOKEN})*(?: and {TOKEN}(?: {TOKEN})*)?")
 
@@ -234,9 +235,13 @@ def after_phrase(page: Page, start: int, end: int) -> Iterator[Secret]:
 
 
 def corners(page: Page) -> Iterator[Secret]:
-    if "corner of" in page.lower:
-        for match in CORNER.finditer(page.text):
+    """Places where two streets meet."""
+    at = page.lower.find("the corner of ")
+    while at >= 0:
+        match = CORNER.match(page.text, at)
+        if match:
             yield Secret(*match.span(), "ADDRESS", 0.7)
+        at = page.lower.find("the corner of ", match.end() if match else at + 1)
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
@@ -279,7 +284,7 @@ def _score(page: Page, start: int, end: int) -> float:
         if told:
             return 0.8
         block = "\n" in run and words > 3
-        return 0.55 if block or page.alone(start, end) else 0.4 if words > 1 else 0.0
+        return 0.55 if block or page.alone(start, end) else WEAK if words > 1 else 0.0
     return 0.6 if told and words < 6 else 0.0
 
 

@@ -11,6 +11,7 @@ from discreet.policy.finders.fast.marks import (
     NO_NAME,
     NOT_NAME,
     SHIP,
+    SIGN_WORD,
     STREET,
     STREET_ENDING,
     WHITE,
@@ -28,7 +29,7 @@ from discreet.policy.finders.fast.vocabulary import (
     marks_of,
 )
 
-NUMBER_ALONE, RUN, TRIMMED, SURE, DROPPED = range(5)
+NUMBER_ALONE, RUN, TRIMMED, SURE, UNTOLD, DROPPED = range(6)
 """What is to be done with a place: look whether an address was announced; trim and judge a run; judge it; take it."""
 LONGEST_STREET_ENDING, LONGEST_SHIP = ZERO + 7, 5
 OPEN, CLOSE, QUOTE = map(ord, "()>")
@@ -164,13 +165,34 @@ def _is_zip(classes: Array, text: Array, at: int, end: int) -> bool:
 
 
 @compiled
-def is_sure(book: Array, classes: Array, text: Array, lower: Array, start: int, end: int) -> bool:
-    """Whether a run has more than two words, and a state with a ZIP code, or a number and a word for streets."""
+def _may_be_sign(book: Array, classes: Array, lower: Array, start: int, end: int) -> bool:
+    """Whether a word of units and boxes is among those from start to end (`addresses.SIGN`)."""
+    at = start
+    while at < end:
+        first = at
+        while at < end and (classes[lower[at]] & ALNUM or lower[at] == UNDERSCORE):
+            at += 1
+        if (
+            at > first
+            and (marks_of(book, lower, first, at) | marks_of(book, lower, first, min(at, first + 7))) & SIGN_WORD
+        ):
+            return True
+        at += at == first
+    return False
+
+
+@compiled
+def judged(book: Array, classes: Array, text: Array, lower: Array, start: int, end: int) -> int:
+    """SURE, if a run has more than two words, and a state with a ZIP code, or a number and a word for streets.
+
+    UNTOLD, if it has no sign of an address and is one line: then it is weak, unless something announces it.
+    """
     words = 0
-    number = street = code = False
+    number = street = code = lines = False
     at = start
     while at < end:
         if classes[text[at]] & WHITE:
+            lines |= text[at] == LINE_END
             at += 1
             continue
         first = at
@@ -185,4 +207,6 @@ def is_sure(book: Array, classes: Array, text: Array, lower: Array, start: int, 
         while last > first and text[last - 1] in (POINT, COMMA, OPEN, CLOSE):
             last -= 1
         street |= not street and _is_street(book, lower, first, last, marks_of(book, lower, first, last))
-    return words > 2 and (code or (number and street))
+    if words > 2 and (code or (number and street)):
+        return SURE
+    return TRIMMED if street or lines or _may_be_sign(book, classes, lower, start, end) else UNTOLD

@@ -4,17 +4,16 @@ from typing import Any
 
 import numpy as np
 
-from discreet.policy.finders.addresses import SAID_BEFORE, SHORTEST
+from discreet.policy.finders.addresses import SAID_BEFORE, SHORTEST, WEAK
 from discreet.policy.finders.fast.address_runs import QUOTE, SHARP, in_word, run_end, small_street
 from discreet.policy.finders.fast.address_shapes import (
     DROPPED,
-    LONGEST_STREET_ENDING,
     NUMBER_ALONE,
-    SURE,
     TRIMMED,
+    UNTOLD,
     ends_with,
     is_ship,
-    is_sure,
+    judged,
     trimmed,
 )
 from discreet.policy.finders.fast.around import asked_at, is_alone, line_of
@@ -23,13 +22,11 @@ from discreet.policy.finders.fast.marks import (
     ALNUM,
     CALENDAR,
     CAPITAL,
-    DECIMAL,
     JOINT,
     LOWER,
     SAID_END,
     SAID_PHRASE,
     SMALL_STREET,
-    STREET_ENDING,
     UPPER,
 )
 from discreet.policy.finders.fast.vocabulary import COMMA, HYPHEN, LINE_END, POINT, QUESTION, SPACE, marks_of
@@ -176,28 +173,6 @@ def _may_be_said(
     return asked_at(book, lower, line, end, asked, start) & kind != 0
 
 
-@compiled
-def _is_code(book: Array, classes: Array, lower: Array, start: int, end: int) -> bool:
-    """Whether a run is one word of digits and letters that is no sign of an address: only what is around it counts."""
-    letters = joints = other = False
-    digits = 0
-    for at in range(start, end):
-        letter = lower[at]
-        if 48 <= letter <= 57:
-            digits += 1
-        elif 97 <= letter <= 122:
-            letters = True
-        elif letter in (HYPHEN, SLASH):
-            joints = True
-        else:
-            other = True
-    if other or not digits or lower[start] == ord("p") or not classes[lower[end - 1]] & ALNUM:
-        return False
-    if not letters:
-        return bool(classes[lower[start]] & DECIMAL)
-    return not joints and not ends_with(book, lower, start, end, LONGEST_STREET_ENDING, ZERO + STREET_ENDING)
-
-
 def _address_places_of(version: int) -> Any:
     @kept
     def address_places(
@@ -211,6 +186,7 @@ def _address_places_of(version: int) -> Any:
         ends: Array,
         asked: Array,
         kind: int,
+        floor: float,
     ) -> Array:
         """Numbers that may be addresses by themselves, and runs that may be some, in rows: start, end, which of both.
 
@@ -248,14 +224,14 @@ def _address_places_of(version: int) -> Any:
                     continue
                 after = stop
                 first, last, sort = trimmed(book, classes, text, lower, begin, stop)
-                if sort == TRIMMED and _is_code(book, classes, lower, first, last):
+                if sort == TRIMMED:
+                    sort = judged(book, classes, text, lower, first, last)
+                if sort == UNTOLD:
                     line = line_of(starts, first, line)
-                    start_, end_ = starts[line], ends[line]
-                    said = _may_be_said(book, classes, lower, first, start_, end_, asked[line], kind)
-                    if not said and not is_alone(book, classes, text, lower, start_, end_, first, last):
-                        sort = DROPPED
-                elif sort == TRIMMED and is_sure(book, classes, text, lower, first, last):
-                    sort = SURE
+                    low, high = starts[line], ends[line]
+                    told = floor <= WEAK or _may_be_said(book, classes, lower, first, low, high, asked[line], kind)
+                    told = told or is_alone(book, classes, text, lower, low, high, first, last)
+                    sort = TRIMMED if told else DROPPED
                 if sort != DROPPED:
                     found[count, 0], found[count, 1], found[count, 2] = first, last, sort
                     count += 1

@@ -15,6 +15,12 @@ def is_digit(letter: int) -> bool:
 
 
 @compiled
+def is_plain(letter: int) -> bool:
+    """Whether a character is a letter or digit of ASCII."""
+    return is_digit(letter) or ord("a") <= letter <= ord("z") or ord("A") <= letter <= ord("Z")
+
+
+@compiled
 def _digits_end(text: Array, at: int, end: int, most: int) -> int:
     stop = at
     while stop < end and stop - at < most and is_digit(text[stop]):

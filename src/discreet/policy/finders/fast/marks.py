@@ -21,7 +21,7 @@ from discreet.policy.finders.chat import (
     UNIT_WORDS,
 )
 from discreet.policy.finders.page import ANSWER_WORDS
-from discreet.policy.lists import ENDINGS, family, frequent_words, given, joined_words, ordinary, places
+from discreet.policy.lists import ENDINGS, family, frequent_words, given, joined_words, ordinary, places, word_set
 
 ORDINARY = 1 << 0
 GIVEN = 1 << 1
@@ -57,6 +57,15 @@ SHIP = 1 << 54
 STREET = 1 << 55
 SAID_PHRASE = 1 << 56
 BOX_WORD = 1 << 57
+SIGN_WORD = 1 << 58
+
+SIGN_WORDS = word_set(
+    """
+    apt apartment suite ste unit floor fl flat room rm building bldg psc p po pobox box postbox apo dpo fpo uss usns
+    usnv uscgc
+    """
+)
+"""Every sign that `addresses.SIGN` matches begins with one of these words."""
 
 PHRASE = 25
 """From this bit on, four bits say which word of an introduction this is."""
@@ -121,6 +130,7 @@ def marked_words() -> tuple[list[str], NDArray[np.int64]]:
         (SAID_END, (end[::-1] for end in addresses.SAID_ENDS)),
         (STREET, addresses.STREETS),
         (SAID_PHRASE, (phrase[:-1] for phrase in addresses.SAID_BEFORE)),
+        (SIGN_WORD, SIGN_WORDS),
         (BOX_WORD, ("pobox", "postbox", "apo", "dpo", "uss", "usns", "usnv", "uscgc", "fpo")),
         (SHIP, ("USS", "USNS", "USNV", "USCGC")),
     )

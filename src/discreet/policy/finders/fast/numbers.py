@@ -13,6 +13,7 @@ from discreet.policy.finders.fast.digits import (
     is_date,
     is_decimal,
     is_digit,
+    is_plain,
     is_social,
     is_year,
     is_years,
@@ -27,19 +28,23 @@ from discreet.policy.finders.fast.findings import (
     NUMBER,
     PARTS,
     PHONE,
+    REFERENCE,
     SSN,
     ZIP,
 )
-from discreet.policy.finders.fast.marks import ALPHA, DECIMAL, NEVER_BEFORE, kinds_mask
-from discreet.policy.finders.fast.vocabulary import HYPHEN, LINE_END, POINT, SPACE
+from discreet.policy.finders.fast.marks import ALPHA, DECIMAL, NEVER_BEFORE, WHITE, kinds_mask
+from discreet.policy.finders.fast.vocabulary import COMMA, HYPHEN, LINE_END, POINT, QUESTION, SPACE
 
 PLUS, OPEN, Y = map(ord, "+(y")
 NAMED_ACCOUNT, NAMED_BIRTH, NAMED_CARD, NAMED_PHONE, NAMED_SSN, NAMED_ZIP = (
     kinds_mask([kind]) for kind in ("ACCOUNT", "BIRTH", "CARD", "PHONE", "SSN", "ZIP")
 )
+NAMED_LICENCE, NAMED_CODED = kinds_mask(["LICENCE"]), kinds_mask(numbers.CODED)
 NAMED_COUNTED = kinds_mask(numbers.COUNTED)
 SPOKEN_BACK = numbers.SPOKEN_BACK
 LAST_OF_AGED = tuple({ord(word[-2]) for word in numbers.AGED})
+LONGEST_BEFORE = 24
+"""So much of a code may stand before a number."""
 NOTHING = -1
 """The kind of what `finders.numbers` has to look at."""
 
@@ -110,6 +115,48 @@ def _may_be_age(lower: Array, start: int, end: int) -> bool:
 
 
 @compiled
+def _code(
+    book: Array,
+    classes: Array,
+    text: Array,
+    lower: Array,
+    start: int,
+    starts: Array,
+    ends: Array,
+    asked: Array,
+    line: int,
+) -> tuple[int, int, int]:
+    """Where the code around a number begins and ends, and its score, where letters and digits alternate: a code that
+    does so three times is no other thing and has no known form. 0 where `finders.numbers` has to look at it."""
+    first = last = start
+    while first > 0 and start - first < LONGEST_BEFORE and is_plain(text[first - 1]):
+        first -= 1
+    while last < len(text) and is_plain(text[last]):
+        last += 1
+    nothing = start, start, 0
+    if first > 0 and not classes[text[first - 1]] & WHITE:
+        return nothing
+    if last < len(text) and not (classes[text[last]] & WHITE or text[last] in (POINT, COMMA, QUESTION)):
+        return nothing
+    digits = changes = 0
+    for at in range(first, last):
+        digits += is_digit(text[at])
+        changes += at > first and is_digit(text[at]) != is_digit(text[at - 1])
+    account = is_digit(text[first + 2]) and is_digit(text[first + 3]) if last - first > 3 else True
+    if changes < 3 or (account and not is_digit(text[first]) and not is_digit(text[first + 1])):
+        return nothing
+    line = line_of(starts, first, line)
+    named = announced(book, classes, lower, first, starts[line], ends[line], asked[line])
+    if named == UNSURE or named & NAMED_LICENCE:
+        return nothing
+    if named & NAMED_CODED:
+        return first, last, 80
+    if last - first >= 8 and digits >= 2:
+        return first, last, 65
+    return first, last, 50 if last - first >= 6 and digits >= 3 else 30
+
+
+@compiled
 def _is_international(text: Array, start: int) -> bool:
     return start > 0 and (text[start - 1] == PLUS or text[start - 1] == OPEN)
 
@@ -131,7 +178,7 @@ def _judged(
     before = classes[text[start - 1]] if start else 0
     after = classes[text[end]] if end < len(text) else 0
     if (before | after) & ALPHA or (start > 1 and text[start - 1] == HYPHEN and classes[text[start - 2]] & ALPHA):
-        return NOTHING, 0  # it may be a code
+        return NOTHING, 0  # a code
     if end - start < 4:
         return NOTHING if _may_be_age(lower, start, end) else NUMBER, 0
     if before & NEVER_BEFORE:
@@ -179,15 +226,21 @@ def _judged_numbers_of(version: int) -> Any:
         """
         assert version
         rows = np.empty((len(spans), PARTS), np.int64)
-        count = line = ZERO
+        count = line = done = ZERO
         for number in range(len(spans)):
             start, end = spans[number]
+            if start < done:
+                continue
             line = line_of(starts, start, line)
             kind, score = _judged(
                 book, classes, text, lower, start, end, starts[line], ends[line], asked[line], personal
             )
+            if kind == NOTHING:
+                low, high, score = _code(book, classes, text, lower, start, starts, ends, asked, line)
+                if score:
+                    start, end, kind, done = low, high, REFERENCE, high
             if kind == NOTHING or (score and score / 100 >= floor):
-                international = kind != NOTHING and _is_international(text, start)
+                international = kind != NOTHING and kind != REFERENCE and _is_international(text, start)
                 rows[count, 0], rows[count, 1] = start - international, end
                 rows[count, 2], rows[count, 3] = kind, score
                 count += 1

@@ -112,7 +112,23 @@ class Reading:
             if line[3]:
                 asked[number] |= MASKS[line[3]]
         self.asked = asked
+        self.pieces = self._pieces()
+        page.pieces = list(map(tuple, self.pieces.tolist()))
         page.asked = list(map(SETS.__getitem__, asked.tolist()))
+
+    def _pieces(self) -> Array:
+        """What `page.pieces` says."""
+        spans = np.stack([self.starts, self.ends], 1)
+        parts = np.array([part[:2] for part in self.page.parts], np.int64).reshape(-1, 2)
+        if not self.page.dialog:
+            return parts
+        said = self.speakers > WALL
+        walls = np.flatnonzero(self.speakers == WALL)
+        before = np.concatenate([[0], np.cumsum(said)])
+        silent = np.diff(before[walls], prepend=0) == 0
+        spans[walls] = parts
+        said[walls] = silent
+        return spans[said]
 
     def ways(self) -> Iterator[Iterable[Secret]]:
         """What all finders find, one after the other."""
@@ -189,11 +205,12 @@ class Reading:
             self.text,
             self.lower,
             self.numbers,
-            np.array(page.pieces, np.int64).reshape(-1, 2),
+            self.pieces,
             self.starts,
             self.ends,
             self.asked,
             ADDRESS,
+            page.floor,
         )
         for start, end, sort in places.tolist():
             if sort == SURE:
