@@ -5,7 +5,7 @@
 One core, in processor time of this process. `pii` reads articles, sentences, chats and dialogs it has not seen: the
 first half of each kind warms it up, the other half is timed in parts, and the median part counts (the fastest stands
 beside it). What it takes to begin, reading the word lists, is a row of its own, and so is what it takes to load the
-compiled finders that it reads on with after the first half megabyte (much more where nothing was compiled yet). Policies
+compiled finders that it reads on with after the first half megabyte (more where nothing was compiled yet). Policies
 on spaCy read the turns of multidogo's customers (duplicates and all) and paragraphs of articles, the best of the
 repeats, and beside each stands what one would write first: load the model, call it on every text, keep what is needed.
 The same model, machine and run; labels are checked to be the same. Targets: `pii` 5 MB/s, spaCy policies 1.5 times the

@@ -112,12 +112,15 @@ class Page:
     def lines(self) -> list[Line]:
         """The turns of dialogs, or the lines of texts; an empty line of nobody after each text."""
         lines: list[Line] = []
-        for part in self.parts:
-            if part.turns:
-                lines += [(part.start + turn[1], part.start + turn[2], turn[0] or "?", NOTHING) for turn in part.turns]
+        text = self.text
+        for start, end, turns in self.parts:
+            if turns:
+                lines += [(start + turn[1], start + turn[2], turn[0] or "?", NOTHING) for turn in turns]
+            elif text.find("\n", start, end) < 0 and text.find(":", start + 1, min(start + FARTHEST_COLON, end)) < 0:
+                lines.append((start, end, "", NOTHING))
             else:
-                lines += _lines(self.text[part.start : part.end], part.start)
-            lines.append((part.end, part.end, WALL, NOTHING))
+                lines += _lines(text[start:end], start)
+            lines.append((end, end, WALL, NOTHING))
         return lines
 
     @cached_property

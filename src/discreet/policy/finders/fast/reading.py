@@ -17,7 +17,16 @@ from discreet.policy.finders.fast.addresses import address_places, said_places
 from discreet.policy.finders.fast.compiled import VERSION, Array, kept
 from discreet.policy.finders.fast.findings import KINDS, SCORES, secrets
 from discreet.policy.finders.fast.lines import in_lines
-from discreet.policy.finders.fast.marks import KIND_NAMES, KNOWN, class_of, kinds_mask
+from discreet.policy.finders.fast.marks import (
+    ANSWER,
+    ASKING,
+    KIND,
+    KIND_NAMES,
+    KNOWN,
+    SAID_PHRASE,
+    class_of,
+    kinds_mask,
+)
 from discreet.policy.finders.fast.numbers import NOTHING, judged_numbers
 from discreet.policy.finders.fast.runs import in_runs
 from discreet.policy.finders.fast.scan import numbers_and_words
@@ -32,6 +41,7 @@ LETTERS = 0x110000
 PERSON, ADDRESS = kinds_mask(["PERSON"]), kinds_mask(["ADDRESS"])
 
 known_vocabulary = cache(vocabulary)
+ABOUT_QUESTIONS = ANSWER | KIND | ASKING | SAID_PHRASE
 
 
 class Masks(dict[frozenset[str], int]):
@@ -84,7 +94,7 @@ class Reading:
 
     def __init__(self, page: Page) -> None:
         self.page = page
-        self.book, self.classes = known_vocabulary(), _classes()
+        self.book, self.questions, self.classes = known_vocabulary(), known_vocabulary(ABOUT_QUESTIONS), _classes()
         self.text, self.lower = code_points(page.text), code_points(page.lower)
         for letters in (self.text, self.lower):
             for letter in _strangers(self.classes, letters).tolist():
@@ -101,7 +111,7 @@ class Reading:
         """Whether no turn reaches into the next."""
         numbers = {"": NO_ONE, BETWEEN_TEXTS: WALL}
         self.speakers = np.array([numbers.setdefault(line[2], len(numbers)) for line in lines], np.int64)
-        asked, unsure = asked_before(self.book, self.classes, self.lower, self.starts, self.ends, self.speakers)
+        asked, unsure = asked_before(self.questions, self.classes, self.lower, self.starts, self.ends, self.speakers)
         if len(unsure):
             known = [0]
             for line in unsure.tolist():
@@ -170,7 +180,7 @@ class Reading:
             return
         personal = numbers.is_personal(page.lower)
         rows = judged_numbers(
-            self.book,
+            self.questions,
             self.classes,
             self.text,
             self.lower,
@@ -221,7 +231,7 @@ class Reading:
                 yield from addresses.in_run(page, start, end)
             elif addresses.announced(page, start, True):
                 yield Secret(start, end, "ADDRESS", addresses.ALONE)
-        for start, end in said_places(self.book, self.lower).tolist():
+        for start, end in said_places(self.questions, self.lower).tolist():
             yield from addresses.after_phrase(page, start, end)
         yield from addresses.corners(page)
 
@@ -248,7 +258,9 @@ class Reading:
             return np.empty((0, 2), np.int64)
         if not self.in_order:
             return np.array(page.replies("PERSON"), np.int64).reshape(-1, 2)
-        found, unsure = short_replies(self.book, self.lower, self.starts, self.ends, self.speakers, self.asked, PERSON)
+        found, unsure = short_replies(
+            self.questions, self.lower, self.starts, self.ends, self.speakers, self.asked, PERSON
+        )
         replies: Array = found
         if len(unsure):
             several = list(map(tuple, found.tolist()))
