@@ -12,7 +12,7 @@ about a name. A name that someone gave when asked is found everywhere in the tex
 import sys
 from collections.abc import Iterator, Sequence
 
-from discreet.policy.finders.names import ASCII_RUN, HONORIFICS, HOPES, RUN, WORDS, begins_sentence, form, guesses
+from discreet.policy.finders.names import ASCII_RUN, HONORIFICS, HOPES, RUN, WORDS, begins_sentence, guesses, is_unknown
 from discreet.policy.finders.page import Page
 from discreet.text.records import Secret
 
@@ -77,7 +77,7 @@ def everywhere(page: Page, names: Sequence[Secret]) -> Iterator[Secret]:
     for name in names:
         value, part = page.text[name.start : name.end], page.part_at(name.start)
         ends[part.start] = part.end
-        for word in (value, *(word for word in WORDS.findall(value) if form(word).unknown)):
+        for word in (value, *[one for one in WORDS.findall(value) if is_unknown(one.lower().replace("’", "'"))]):
             if len(word) > 2:
                 key = word, part.start
                 values[key] = max(name.score - 0.05, values.get(key, 0))
