@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.policy.finders import addresses, answers, keys, names, numbers, shapes, stretches
+from discreet.policy.finders import addresses, answers, names, numbers, shapes, stretches
 from discreet.policy.finders.asking import NOTHING, asked_in, kinds_named
 from discreet.policy.finders.chat import UNSURE
 from discreet.policy.finders.names import HONORIFICS, guesses, hope
-from discreet.policy.finders.page import WALL, Page
+from discreet.policy.finders.page import SHORTEST_KEY, WALL, Page
 from discreet.policy.pii import FINDERS, PII, pii
 from discreet.text.records import Record, Secret, Turn
 from tests.policy import obvious_stretches
@@ -123,7 +123,7 @@ def test_dates_of_birth_are_found_as_by_a_search_of_all_the_text(text: str, turn
         for match in numbers.LONG_DATE.finditer(page.lower)
         if "BIRTH" in numbers.announced(page, match.start())
     }
-    assert set(numbers._births(page)) == every
+    assert set(numbers.births(page)) == every
 
 
 @settings(derandomize=True, deadline=None, max_examples=200)
@@ -132,7 +132,7 @@ def test_an_address_is_announced_where_the_words_before_it_say_so(text: str, num
     page = Page(text)
     said = addresses.SAID.search(page.lower[max(0, len(text) - 40) :]) is not None
     asked = number and "ADDRESS" in page.stretch_at(len(text)).asked
-    assert addresses._announced(page, len(text), number) == (said or asked)
+    assert addresses.announced(page, len(text), number) == (said or asked)
 
 
 @settings(derandomize=True, deadline=None, max_examples=100)
@@ -215,5 +215,5 @@ def test_a_number_by_itself_is_an_address_where_the_search_for_addresses_finds_o
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(st.text("abcdefgh1 \n\t-", max_size=80))
 def test_long_words_with_a_digit_stand_around_numbers(text: str) -> None:
-    every = {word for word in text.split() if len(word) >= keys.SHORTEST_KEY and any(map(str.isdigit, word))}
-    assert keys._long_words(Page(text)) == every
+    every = {word for word in text.split() if len(word) >= SHORTEST_KEY and any(map(str.isdigit, word))}
+    assert Page(text).long_words == every

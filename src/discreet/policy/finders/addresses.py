@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from discreet.policy.finders.names import CALENDAR, CAPITAL, form
+from discreet.policy.finders.names import CALENDAR, CAPITAL, is_plain
 from discreet.policy.finders.page import Page
 from discreet.policy.lists import word_set
 from discreet.text.records import Secret
@@ -23,7 +23,8 @@ SMALL = r"rue|avenue|av\.|via|calle|ul\.|u\.|út|utca|strada|rua|chemin|place|al
 """Words for streets that other languages write small inside an address."""
 TOKEN = rf"(?:P\.? ?O\.? Box \d+|\(?[{CAPITAL}][\w'’-]*\)?\.?|(?:{SMALL})(?= )|\d[\w/-]*(?<!-)\.?|\#\d+|nan)"
 JOINTS = "of|the|de|del|da|do|dos|di|du|des|la|le|las|los|el|van|der|den|am|im|an|auf|and|y|e|i"
-JOINT_WORDS = frozenset((*JOINTS.split("|"), *SMALL.replace("\\", "").split("|")))
+SMALL_WORDS = SMALL.replace("\\", "").split("|")
+JOINT_WORDS = frozenset((*JOINTS.split("|"), *SMALL_WORDS))
 LINK = rf"(?:,? |,|[ ,]*\n[ >?]*,? ?\n?[ >?]*| ?[,-] |(?: (?:{JOINTS})){{1,3}} )"
 RUN = re.compile(rf"(?<![\w.#]){TOKEN}(?:{LINK}{TOKEN})*")
 ENGLISH_STREETS = word_set(
@@ -92,6 +93,9 @@ LONGEST_TRAILING = 40
 TRAILING = re.compile(r"[.,]?\s+([A-Z][a-z]*),?\Z")
 SHORTEST = 5
 """Fewer characters are no address."""
+SURE, ALONE, WEAK = 0.9, 0.6, 0.4
+"""The score of a run with a number and a sign; that of a number by itself where an address was
+announced; and that of a run with a number that nothing says is an address."""
 SEPARATED = re.compile(r"[ .()]")
 CORNER = re.compile(rf"[Tt]he corner of {TOKEN}(?: {TOKEN})*(?: and {TOKEN}(?: {TOKEN})*)?")
 
@@ -111,15 +115,15 @@ def find(page: Page) -> Iterator[Secret]:
             which += 1
         start, end = pieces[which]
         if _all_there_is(text, start, end, at, past):
-            if past - at >= SHORTEST and _announced(page, at, True) and _beside(text, at, past):
-                yield Secret(at, past, "ADDRESS", 0.6)
+            if past - at >= SHORTEST and announced(page, at, True) and _beside(text, at, past):
+                yield Secret(at, past, "ADDRESS", ALONE)
             continue
         beside = _beside(text, at, past)
         if not beside:
             continue
         if end <= beside and _stands_alone(text, start, at, past):
-            if past - at >= SHORTEST and _announced(page, at, True):
-                yield Secret(at, past, "ADDRESS", 0.6)
+            if past - at >= SHORTEST and announced(page, at, True):
+                yield Secret(at, past, "ADDRESS", ALONE)
             continue
         line = _back(text, max(start, text.rfind("\n", start, at) + 1), at)
         before = text.rfind("\n", start, max(start, line - 1)) + 1
@@ -127,12 +131,24 @@ def find(page: Page) -> Iterator[Secret]:
             if run.start() > past:
                 break
             after = run.end()
-            first, last = _trimmed(text, *run.span())
-            if last - first >= SHORTEST and (score := _score(page, first, last)):
-                yield Secret(first, last, "ADDRESS", score)
+            yield from in_run(page, *run.span())
             if after >= past:
                 break  # the next run, which would take a search, cannot hold the number
-    yield from _said(page)
+    yield from said(page)
+    yield from corners(page)
+
+
+def in_run(page: Page, start: int, end: int) -> Iterator[Secret]:
+    """The address that a run is, if it is one."""
+    first, last = _trimmed(page.text, start, end)
+    if last - first >= SHORTEST:
+        yield from judged(page, first, last)
+
+
+def judged(page: Page, start: int, end: int) -> Iterator[Secret]:
+    """The address that a run without the words around it is, if it is one."""
+    if score := _score(page, start, end):
+        yield Secret(start, end, "ADDRESS", score)
 
 
 def _back(text: str, line: int, at: int) -> int:
@@ -167,7 +183,7 @@ def _all_there_is(text: str, start: int, end: int, at: int, past: int) -> bool:
 
 def _stands_alone(text: str, start: int, at: int, past: int) -> bool:
     """Whether a number, behind which its piece ends, is a run by itself: the word before it does not belong to it."""
-    if SEPARATED.search(text, at, past) or text[past].isalnum():
+    if SEPARATED.search(text, at, past) or text[past : past + 1].isalnum():
         return False
     if at == start:
         return True
@@ -199,21 +215,33 @@ def _ends_as_street(words: list[str]) -> bool:
     return bool([word for word in words if len(word) > LONGEST_ENDING and word.endswith(ENDINGS)])
 
 
-def _said(page: Page) -> Iterator[Secret]:
+def said(page: Page) -> Iterator[Secret]:
     """Streets without a number, where the text says that they are streets."""
-    text, lower = page.text, page.lower
-    if "corner of" in lower:
-        for match in CORNER.finditer(text):
-            yield Secret(*match.span(), "ADDRESS", 0.7)
+    lower = page.lower
     for phrase in SAID_BEFORE:
         at = lower.find(phrase)
         while at >= 0:
-            run = RUN.match(text, at + len(phrase), page.piece_at(at)[1])
-            if run and has_sign(run[0].lower()):
-                first, last = _trimmed(text, *run.span())
-                if last - first >= SHORTEST:
-                    yield Secret(first, last, "ADDRESS", 0.6)
+            yield from after_phrase(page, at, at + len(phrase))
             at = lower.find(phrase, at + 1)
+
+
+def after_phrase(page: Page, start: int, end: int) -> Iterator[Secret]:
+    """The street behind words that say so."""
+    run = RUN.match(page.text, end, page.piece_at(start)[1])
+    if run and has_sign(run[0].lower()):
+        first, last = _trimmed(page.text, *run.span())
+        if last - first >= SHORTEST:
+            yield Secret(first, last, "ADDRESS", 0.6)
+
+
+def corners(page: Page) -> Iterator[Secret]:
+    """Places where two streets meet."""
+    at = page.lower.find("the corner of ")
+    while at >= 0:
+        match = CORNER.match(page.text, at)
+        if match:
+            yield Secret(*match.span(), "ADDRESS", 0.7)
+        at = page.lower.find("the corner of ", match.end() if match else at + 1)
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
@@ -221,15 +249,15 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     first = DIGIT.search(text, start, end)
     if first and not SHIP.match(text, start):
         start = max(start, text.rfind("\n", start, first.start()) + 1)
-    while (word := LEADING.match(text, start, end)) and (
-        not has_sign(word[1].lower()) and not word[1].isupper() and (form(word[1]).plain or word[1] == "The")
-    ):
+    while (word := LEADING.match(text, start, end)) and not word[1].isupper():
+        low = word[1].lower()
+        if not (is_plain(low.replace("’", "'")) or word[1] == "The") or has_sign(low):
+            break
         start = word.end()
-    while (
-        (word := TRAILING.search(text, max(start, end - LONGEST_TRAILING), end))
-        and form(word[1]).plain
-        and not has_sign(word[1].lower())
-    ):
+    while word := TRAILING.search(text, max(start, end - LONGEST_TRAILING), end):
+        low = word[1].lower()
+        if not is_plain(low) or has_sign(low):
+            break
         end = word.start()
     while end > start and text[end - 1] in ".,- \n>?":
         end -= 1
@@ -243,24 +271,24 @@ def _score(page: Page, start: int, end: int) -> float:
     has_number = any(map(str.isdigit, run))
     words = len(run.split())
     if words > 2 and STATE_ZIP.search(page.text, start, end):
-        return 0.9
+        return SURE
     sign = has_sign(run)
     if sign and has_number and words > 2:
-        return 0.9
-    said = _announced(page, start, has_number)
+        return SURE
+    told = announced(page, start, has_number)
     if sign:
         if has_number:
-            return 0.9 if said or page.alone(start, end) else 0.6
-        return 0.6 if said or (words > 1 and _is_street(run)) else 0.0
+            return 0.9 if told or page.alone(start, end) else 0.6
+        return 0.6 if told or (words > 1 and _is_street(run)) else 0.0
     if has_number and any(map(str.isalpha, run)):
-        if said:
+        if told:
             return 0.8
         block = "\n" in run and words > 3
-        return 0.55 if block or page.alone(start, end) else 0.4 if words > 1 else 0.0
-    return 0.6 if said and words < 6 else 0.0
+        return 0.55 if block or page.alone(start, end) else WEAK if words > 1 else 0.0
+    return 0.6 if told and words < 6 else 0.0
 
 
-def _announced(page: Page, start: int, has_number: bool) -> bool:
+def announced(page: Page, start: int, has_number: bool) -> bool:
     """Whether the words before a place, or a question, say that an address follows."""
     before = page.lower[max(0, start - 40) : start]
     backwards = before[::-1]

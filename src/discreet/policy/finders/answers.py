@@ -20,7 +20,8 @@ from discreet.policy.finders.shapes import dull, of_line, of_shape, shapes
 from discreet.policy.finders.stretches import TOKEN, Found
 from discreet.text.records import Secret
 
-CAPITAL = re.compile(r"[A-ZÀ-ÖØ-ÞΑ-ΩА-Я](?:(?<!I)|(?=[^\W_])|(?<=[^\W_]I))")
+SHOWY = re.compile("[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]")
+CAPITAL = re.compile(rf"{SHOWY.pattern}(?:(?<!I)|(?=[^\W_])|(?<=[^\W_]I))")
 """A capital that is not the word I; a pattern that begins with a class is searched for much faster than a choice."""
 ASKED = frozenset({"PERSON", "ADDRESS"})
 
@@ -37,7 +38,7 @@ def find(page: Page) -> Iterator[Secret]:
     for shape, piece, (start, end, asked) in zip(shapes(pieces), pieces, lines, strict=True):
         if "?" in piece:
             if not dull(shape, asked):
-                yield from _with_questions(page, start, end, sure)
+                yield from with_questions(page, start, end, sure)
         elif found := of_line(shape, asked, sure):
             yield from _in_text(found, lower, start, end, len(shape))
 
@@ -52,7 +53,7 @@ def _in_text(found: Sequence[Found], lower: str, start: int, end: int, words: in
         yield Secret(edges[first][0], edges[last - 1][1], kind, score)
 
 
-def _with_questions(page: Page, start: int, end: int, sure: bool) -> Iterator[Secret]:
+def with_questions(page: Page, start: int, end: int, sure: bool) -> Iterator[Secret]:
     """The stretches of a line one by one."""
     at = start
     while at < end:

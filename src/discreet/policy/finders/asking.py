@@ -38,7 +38,22 @@ for _kind, _words in WORDS_FOR.items():
         KINDS_OF[_word] = KINDS_OF.get(_word, NOTHING) | {_kind}
 ANNOUNCING = frozenset(KINDS_OF)
 WHERE = re.compile(r"\bwhere\b.{0,40}\b(?:live|sent?|ship|deliver\w*|located)\b|\bwho (?:am i|are you|is th?is)\b")
-ASKING = re.compile(r"\b(?:your|verify|provide|enter|confirm|give|tell|spell|type|need|share|what|which)\b")
+ASKING_WORDS = (
+    "your",
+    "verify",
+    "provide",
+    "enter",
+    "confirm",
+    "give",
+    "tell",
+    "spell",
+    "type",
+    "need",
+    "share",
+    "what",
+    "which",
+)
+ASKING = re.compile(rf"\b(?:{'|'.join(ASKING_WORDS)})\b")
 WORD = re.compile(r"[a-z][a-z'-]*")
 
 

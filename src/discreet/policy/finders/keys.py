@@ -19,7 +19,6 @@ from discreet.text.records import Secret
 PRIVATE_KEY = re.compile(
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*-----|\Z)", re.DOTALL
 )
-SHORTEST_KEY = 16
 LONG = re.compile(r"[A-Za-z0-9_+/=.~-]{16,}")
 SHAPES = re.compile(
     r"(?:A(?:KIA|SIA|ROA|IDA)[A-Z0-9]{16}"  # Amazon
@@ -53,7 +52,7 @@ def find(page: Page) -> Iterator[Secret]:
         for part in page.parts:
             for match in PRIVATE_KEY.finditer(text, part.start, part.end):
                 yield Secret(*match.span(), "KEY", 1.0)
-    for word in _long_words(page):
+    for word in page.long_words:
         yield from _in_word(text, word)
     for word in PASSWORD_WORDS:
         at = lower.find(word)
@@ -61,20 +60,6 @@ def find(page: Page) -> Iterator[Secret]:
             if not lower[at - 1 : at].isalnum() and (said := PASSWORD.match(lower, at)):
                 yield from _password(said)
             at = lower.find(word, at + 1)
-
-
-def _long_words(page: Page) -> set[str]:
-    """The long words with a digit: those around the numbers of a page, which are few."""
-    text, done = page.text, 0
-    found: set[str] = set()
-    for start, end in page.numbers:
-        if end > done:
-            begin, done = max(done, text.rfind(" ", done, start) + 1), text.find(" ", end)
-            if done < 0:
-                done = len(text)
-            if done - begin >= SHORTEST_KEY:
-                found.update([word for word in text[begin:done].split() if len(word) >= SHORTEST_KEY])
-    return {word for word in found if any(map(str.isdigit, word))}
 
 
 def _in_word(text: str, word: str) -> Iterator[Secret]:

@@ -17,6 +17,7 @@ from discreet.policy.customersim import NO_NAMES
 from discreet.policy.lists import family, given, looks_ordinary, ordinary, places, word_set
 
 CAPITAL = "A-ZÀ-ÖØ-ÞĀ-ɏͰ-ϿЀ-ӿԱ-Ֆ"
+CAPITALS = re.compile(f"[{CAPITAL}]")
 PARTICLES = "van|von|der|den|de|del|della|di|da|dos|du|la|le|el|al|bin|ibn|ter|ten|of|y|e|and|zu|af|av"
 
 
@@ -170,16 +171,23 @@ class Forms(dict[str, str]):
 FORMS = Forms()
 
 
-def form(word: str) -> Form:
-    return FORMS.of_letters[ord(FORMS[word][0])]
+def is_plain(low: str) -> bool:
+    """Whether a word in lower case may be capitalised and is no name."""
+    return low in NOT_NAMES or low in NO_NAMES or ("'" in low and looks_ordinary(low))
+
+
+def is_unknown(low: str) -> bool:
+    """Whether a word in lower case is no ordinary one, or says where someone is from."""
+    if low not in NATIONALITIES and (low in ordinary() or low in NOT_NAMES or len(low) < 2):
+        return False
+    if low.isalnum() or ("-" not in low and "'" not in low):
+        return True
+    return not all(part in ordinary() for part in re.split("['-]", low) if len(part) > 1)
 
 
 def _form(word: str, low: str) -> Form:
     usual, nationality = low in ordinary(), low in NATIONALITIES
-    plain = low in NOT_NAMES or low in NO_NAMES or ("'" in low and looks_ordinary(low))
-    unknown = nationality or not (usual or low in NOT_NAMES or len(low) < 2)
-    if unknown and not low.isalnum() and ("-" in low or "'" in low):
-        unknown = not all(part in ordinary() for part in re.split("['-]", low) if len(part) > 1)
+    plain, unknown = is_plain(low), is_unknown(low)
     capitals = min(len(word), SHORTEST_SHOUT) if word.isupper() else 0
     beginner = usual and not nationality
     return Form(plain, unknown, low in given(), low in family(), beginner, nationality, low in COMPANY, capitals)

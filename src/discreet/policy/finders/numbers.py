@@ -60,31 +60,36 @@ NEVER_BEFORE = frozenset("$€£¥.,%")
 
 
 def find(page: Page) -> Iterator[Secret]:
-    text, lower = page.text, page.lower
     done = 0
-    personal = _personal(lower)
+    personal = is_personal(page.lower)
     for start, end in page.numbers:
-        if start < done:
-            continue
-        before, after = text[start - 1 : start], text[end : end + 1]
-        if after.isalpha() or before.isalpha() or (before == "-" and text[start - 2 : start - 1].isalpha()):
-            for secret in _code(page, start):
+        if start >= done:
+            for secret in in_number(page, start, end, personal):
                 done = max(done, secret.end)
                 yield secret
-            if before.isalpha() or start < done:
-                continue
-        if end - start < 4:
-            if (after in "- yY" and AGE.match(lower, end)) or lower[max(0, start - 9) : start].endswith(AGED):
-                yield Secret(start, end, "AGE", 0.6)
-        elif before not in NEVER_BEFORE and not after.isalpha():
-            if end - start == 4 and not personal and YEAR.match(text, start):
-                continue
-            if found := _number(page, start, end, personal):
-                yield found
-    yield from _births(page)
+    yield from births(page)
 
 
-def _births(page: Page) -> Iterator[Secret]:
+def in_number(page: Page, start: int, end: int, personal: bool) -> Iterator[Secret]:
+    """What a number is, or the code it is part of."""
+    text, lower = page.text, page.lower
+    before, after = text[start - 1 : start], text[end : end + 1]
+    if after.isalpha() or before.isalpha() or (before == "-" and text[start - 2 : start - 1].isalpha()):
+        codes = _code(page, start)
+        yield from codes
+        if before.isalpha() or any(start < secret.end for secret in codes):
+            return
+    if end - start < 4:
+        if (after in "- yY" and AGE.match(lower, end)) or lower[max(0, start - 9) : start].endswith(AGED):
+            yield Secret(start, end, "AGE", 0.6)
+    elif before not in NEVER_BEFORE and not after.isalpha():
+        if end - start == 4 and not personal and YEAR.match(text, start):
+            return
+        if found := _number(page, start, end, personal):
+            yield found
+
+
+def births(page: Page) -> Iterator[Secret]:
     """Dates with the name of a month, near to words about a birth or in answer to a question about one."""
     after = 0
     for start, end in sorted(_about_births(page)):
@@ -110,7 +115,7 @@ def _about_births(page: Page) -> Iterator[tuple[int, int]]:
                 yield start, end
 
 
-def _personal(lower: str) -> bool:
+def is_personal(lower: str) -> bool:
     """Whether four digits that look like a year may be something else in this text."""
     return any(word in lower for word in ("ssn", "social sec", " pin ", "last four", "last 4"))
 
@@ -129,7 +134,7 @@ def _number(page: Page, start: int, end: int, personal: bool) -> Secret | None:
         return None
     if shown[0] in "12" and YEARS.fullmatch(shown):
         part = page.part_at(start)
-        if not personal or not _personal(page.lower[part.start : part.end]):
+        if not personal or not is_personal(page.lower[part.start : part.end]):
             return None
     international = page.text[start - 1 : start] in ("+", "(")
     kind, score = _kind(page, start, end, shown, digits, announced(page, start), international)

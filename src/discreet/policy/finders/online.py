@@ -16,11 +16,12 @@ from discreet.policy.finders.page import Page
 from discreet.policy.lists import ordinary
 from discreet.text.records import Secret
 
-AT = re.compile(r" ?@ ?[\w-]+(?:\.[\w-]+)*")
-LOCAL = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]*\Z")
-LONGEST_LOCAL = 64
+LONGEST_BACK = 66
+"""So many characters before a place are looked at, more than any pattern that is read backwards takes."""
+AT = re.compile(r"@ ?[\w-]+(?:\.[\w-]+)*")
+LOCAL = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]{0,64}")
 SPOKEN_AT = re.compile(r" (?:at|\(at\)|\[at\]) [\w-]+ (?:dot|\(dot\)|\[dot\]) [a-z]{2,4}(?!\w)")
-SPOKEN_LOCAL = re.compile(r"[\w.-]+\Z")
+SPOKEN_LOCAL = re.compile(r"[\w.-]{0,64}")
 BARE_END = re.compile(r"com(?![\w@-])|co ?in(?![\w@-])")
 PROVIDER = re.compile(
     r"(?:g ?mail|gamil|gmial|gmai|ymail|yahoo|yaho|hotmail|outlook|icloud|proton|rediff|zoho|mail|live|aol|msn|gmx)s?$"
@@ -29,13 +30,12 @@ LONGEST_MAIL = 120
 LONGEST_NAME = 4
 """So many words before the provider may belong to a mail address without punctuation."""
 LINK = re.compile(r"://[^\s<>\"'`|)\]}]+|www\.[^\s<>\"'`|)\]}]+", re.IGNORECASE)
-SCHEME = re.compile(r"[a-z][a-z0-9+.-]*\Z", re.IGNORECASE)
+SCHEME = re.compile(r"[a-z0-9+.-]{0,15}[a-z]", re.IGNORECASE)
 TOP = "com|org|net|edu|gov|io|co|info|biz|me|us|uk|de|fr|it|es|nl|se|no|dk|fi|pl|pt|ch|at|be|ie|in|ca|au|nz|jp|cn|br|eu"
 HOST_END = re.compile(rf"\.(?:{TOP})(?![\w@-]|\.\w)(?:/[^\s<>\"')]*)?")
-HOST = re.compile(r"(?<![\w@/.-])[a-z0-9][a-z0-9.-]*\Z")
-LONGEST_HOST = 64
+HOST = re.compile(r"[a-z0-9.-]{0,63}[a-z0-9](?![\w@/.-])")
 DOTTED = re.compile(r"\.\d{1,3}\.\d{1,3}\.\d{1,3}(?!\w|\.\d)")
-FIRST_PART = re.compile(r"(?<![\w.])\d{1,3}\Z")
+FIRST_PART = re.compile(r"\d{1,3}(?![\w.])")
 COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:")
 HYPHENS = re.compile(r"-[0-9A-Fa-f]{2}-[0-9A-Fa-f]{2}-")
 LONGEST_IP6 = 46
@@ -52,17 +52,16 @@ def find(page: Page) -> Iterator[Secret]:
         yield from _mail(text)
     if "com" in lower or "coin" in lower or "co in" in lower:
         yield from _joined(page)
-    if "dot" in lower:
+    if " dot " in lower or "(dot)" in lower or "[dot]" in lower:
         for match in SPOKEN_AT.finditer(lower):
-            if name := _back(SPOKEN_LOCAL, lower, match.start(), LONGEST_LOCAL):
+            if name := _back(SPOKEN_LOCAL, lower, match.start()):
                 yield Secret(match.start() - len(name), match.end(), "EMAIL", 0.7)
-    if "://" in text or "www." in lower:
-        yield from _links(text)
+    yield from _links(text, lower)
     for match in HOST_END.finditer(lower):
-        if name := _back(HOST, lower, match.start(), LONGEST_HOST):
+        if name := _back(HOST, lower, match.start()):
             yield Secret(match.start() - len(name), match.end(), "URL", 0.5)
     for match in DOTTED.finditer(text):
-        first = _back(FIRST_PART, text, match.start(), 4)
+        first = _back(FIRST_PART, text, match.start())
         if first and all(int(part) < 256 for part in (first + match[0]).split(".")):
             yield Secret(match.start() - len(first), match.end(), "IP", 0.8)
     for match in COLONS.finditer(text):
@@ -76,22 +75,42 @@ def find(page: Page) -> Iterator[Secret]:
             yield Secret(*address.span(), "MAC", 0.9)
 
 
-def _back(pattern: re.Pattern[str], text: str, end: int, longest: int) -> str:
-    """What the pattern, which ends in `\\Z`, matches just before a place."""
-    match = pattern.search(text, max(0, end - longest), end)
-    return match[0] if match else ""
+def _back(pattern: re.Pattern[str], text: str, end: int) -> str:
+    """What the pattern, which is read from right to left, matches just before a place."""
+    match = pattern.match(text[max(0, end - LONGEST_BACK) : end][::-1])
+    return match[0][::-1] if match else ""
 
 
 def _mail(text: str) -> Iterator[Secret]:
-    for match in AT.finditer(text):
-        if name := _back(LOCAL, text, match.start(), LONGEST_LOCAL):
-            sure = "." in match[0]
-            yield Secret(match.start() - len(name), match.end(), "EMAIL", 0.95 if sure else 0.5)
+    after = 0
+    at = text.find("@")
+    while at >= 0:
+        match = AT.match(text, at)
+        if match:
+            start = at - 1 if at > after and text[at - 1] == " " else at
+            if name := _back(LOCAL, text, start):
+                yield Secret(start - len(name), match.end(), "EMAIL", 0.95 if "." in match[0] else 0.5)
+            after = match.end()
+        at = text.find("@", match.end() if match else at + 1)
 
 
-def _links(text: str) -> Iterator[Secret]:
-    for match in LINK.finditer(text):
-        scheme = _back(SCHEME, text, match.start(), 16) if match[0].startswith(":") else ""
+def _beginning(pattern: re.Pattern[str], text: str, lower: str, *heads: str) -> Iterator[re.Match[str]]:
+    """All matches of a pattern that can only begin with these letters in lower case, which are looked for faster."""
+    places = [lower.find(head) for head in heads]
+    while places := [place if place >= 0 else len(text) for place in places]:
+        at = min(places)
+        if at == len(text):
+            return
+        match = pattern.match(text, at)
+        after = match.end() if match else at + 1
+        places = [lower.find(head, after) if at < after else at for head, at in zip(heads, places, strict=True)]
+        if match:
+            yield match
+
+
+def _links(text: str, lower: str) -> Iterator[Secret]:
+    for match in _beginning(LINK, text, lower, "://", "www."):
+        scheme = _back(SCHEME, text, match.start()) if match[0].startswith(":") else ""
         end = match.start() + len(match[0].rstrip(".,;:!?"))
         yield Secret(match.start() - len(scheme), end, "URL", 0.95 if CREDENTIALS.search(match[0]) else 0.6)
 

@@ -16,7 +16,7 @@ what a sentence asks for is remembered by its text.
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -28,8 +28,11 @@ NUMBER = re.compile(r"\d(?:[ .\-/()]{0,3}\d)*")
 LABEL = re.compile(r"[ \t>*-]{0,4}([A-Za-z][A-Za-z .'-]{0,24}?) ?:[ \t]*")
 WALL = "\n\0\0\0\0\0\n"
 """What stands between two texts on one page."""
+LONGER = "\u0130"
+"""The only letter that is longer in lower case."""
 FARTHEST_COLON = 32
 LONGEST_REPLY = 80
+SHORTEST_KEY = 16
 LONGEST_FRAME = 60
 """More characters than this around an answer are no longer a frame."""
 INLINE_LABEL = re.compile(r"[\"”') \t]*(?:[A-Za-z]{2,12}: )?")
@@ -92,10 +95,15 @@ class Page:
     def _write(self, text: str) -> None:
         self.text = text
         lower = text.lower()
-        # A few capitals have longer small letters, and positions would not agree.
-        self.lower = (
-            lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
-        )
+        if len(lower) != len(text):  # one capital has a longer small letter, and positions would not agree
+            # A sigma is another letter at the end of a word, which letters taken one by one do not know.
+            parts = text if "\u03a3" in text else text.split(LONGER)
+            lower = (
+                "".join(c.lower() if c != LONGER else c for c in parts)
+                if parts is text
+                else LONGER.join(map(str.lower, parts))
+            )
+        self.lower = lower
 
     def part_at(self, position: int) -> Part:
         return self.parts[bisect_right(self._part_starts, position) - 1]
@@ -104,12 +112,15 @@ class Page:
     def lines(self) -> list[Line]:
         """The turns of dialogs, or the lines of texts; an empty line of nobody after each text."""
         lines: list[Line] = []
-        for part in self.parts:
-            if part.turns:
-                lines += [(part.start + turn[1], part.start + turn[2], turn[0] or "?", NOTHING) for turn in part.turns]
+        text = self.text
+        for start, end, turns in self.parts:
+            if turns:
+                lines += [(start + turn[1], start + turn[2], turn[0] or "?", NOTHING) for turn in turns]
+            elif text.find("\n", start, end) < 0 and text.find(":", start + 1, min(start + FARTHEST_COLON, end)) < 0:
+                lines.append((start, end, "", NOTHING))
             else:
-                lines += _lines(self.text[part.start : part.end], part.start)
-            lines.append((part.end, part.end, WALL, NOTHING))
+                lines += _lines(text[start:end], start)
+            lines.append((end, end, WALL, NOTHING))
         return lines
 
     @cached_property
@@ -135,6 +146,20 @@ class Page:
         return [match.span() for match in NUMBER.finditer(self.text)]
 
     @cached_property
+    def long_words(self) -> set[str]:
+        """The words with a digit that are long enough for a key: those around the numbers, which are few."""
+        text, done = self.text, 0
+        found: set[str] = set()
+        for start, end in self.numbers:
+            if end > done:
+                begin, done = max(done, text.rfind(" ", done, start) + 1), text.find(" ", end)
+                if done < 0:
+                    done = len(text)
+                if done - begin >= SHORTEST_KEY:
+                    found.update([word for word in text[begin:done].split() if len(word) >= SHORTEST_KEY])
+        return {word for word in found if any(map(str.isdecimal, word))}
+
+    @cached_property
     def asks_names(self) -> bool:
         """Whether a question in the text may be about a name."""
         return self.dialog and any(word in self.lower for word in ("name", "who", "caller", "holder"))
@@ -157,14 +182,18 @@ class Page:
             if question < 0 or question == end - 1:
                 if kind in asked and end - start < LONGEST_REPLY:
                     found.append((start, end))
-                continue
-            at = start
-            while at < end:
-                stretch = self.stretch_at(at)
-                if kind in stretch.asked and stretch.end - stretch.start < LONGEST_REPLY:
-                    found.append((stretch.start, stretch.end))
-                at = max(stretch.end, at + 1)
+            else:
+                found += self.replies_among(start, end, kind)
         return found
+
+    def replies_among(self, start: int, end: int, kind: str) -> Iterator[tuple[int, int]]:
+        """Those in a line with questions."""
+        at = start
+        while at < end:
+            stretch = self.stretch_at(at)
+            if kind in stretch.asked and stretch.end - stretch.start < LONGEST_REPLY:
+                yield stretch.start, stretch.end
+            at = max(stretch.end, at + 1)
 
     def piece_at(self, position: int) -> tuple[int, int]:
         return self.pieces[max(0, bisect_right(self._piece_starts, position) - 1)]
@@ -223,16 +252,16 @@ class Page:
         for start, stop, speaker, named in self.lines:
             if last == WALL:
                 asked = NOTHING
-            elif not speaker and not last:
-                asked = self._question(begin, end) if self.text.find("?", begin, end) >= 0 else NOTHING
-            elif speaker != last:
-                asked = asked_in(self.lower[begin:end])
+            elif speaker != last or not last:
+                asked = self.asked_by(begin, end, bool(speaker or last))
             found.append(asked | named if named else asked)
             begin, end, last = start, stop, speaker
         return found
 
-    def _question(self, start: int, end: int) -> frozenset[str]:
-        """What a line of nobody asks for: nothing, unless it ends in a question mark."""
+    def asked_by(self, start: int, end: int, speaker: bool) -> frozenset[str]:
+        """What a line asks for; a line of nobody nothing, unless it ends in a question mark."""
+        if speaker:
+            return asked_in(self.lower[start:end])
         mark = self.text.rfind("?", start, end)
         return kinds_named(self.lower[start:end]) if mark >= 0 and not self.text[mark + 1 : end].strip() else NOTHING
 

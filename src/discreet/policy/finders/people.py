@@ -12,7 +12,7 @@ about a name. A name that someone gave when asked is found everywhere in the tex
 import sys
 from collections.abc import Iterator, Sequence
 
-from discreet.policy.finders.names import ASCII_RUN, HONORIFICS, HOPES, RUN, WORDS, begins_sentence, form, guesses
+from discreet.policy.finders.names import ASCII_RUN, HONORIFICS, HOPES, RUN, WORDS, begins_sentence, guesses, is_unknown
 from discreet.policy.finders.page import Page
 from discreet.text.records import Secret
 
@@ -23,33 +23,44 @@ NEVER = (sys.maxsize, sys.maxsize)
 
 
 def find(page: Page) -> Iterator[Secret]:
-    text, lower, floor = page.text, page.lower, page.floor
+    text = page.text
     told: list[Secret] = []
     replies = iter(page.replies("PERSON") if page.asks_names else ())
     begin, end = next(replies, NEVER)
     for run in (ASCII_RUN if text.isascii() else RUN).finditer(text):
-        name = run[0]
-        most = HOPES[name]
-        if most < 0:
-            continue
         start = run.start()
         while end <= start:
             begin, end = next(replies, NEVER)
-        asked = begin <= start
-        titled = lower[start - 3 : start] in TITLE_ENDS and _word_before(lower, start) in HONORIFICS
-        if most < floor and not asked and not titled:
-            continue
-        for low, high, score, kind in guesses(name, begins_sentence(text, start), titled, asked):
-            if kind == "NAME":
-                kind = "PLACE" if _word_before(lower, start) in BEFORE_PLACE else "PERSON"
-            if asked or titled:
-                title = len(_word_before(lower, start)) + 1 if titled and not low else 0
-                told.append(Secret(start + low - title, start + high, kind, score))
-            elif score >= floor:
-                yield Secret(start + low, start + high, kind, score)
+        for secret, sure in in_run(page, run[0], start, begin <= start):
+            if sure:
+                told.append(secret)
+            else:
+                yield secret
     if told:
         yield from told
         yield from everywhere(page, told)
+
+
+def in_run(page: Page, name: str, start: int, asked: bool) -> list[tuple[Secret, bool]]:
+    """What of a run that begins at a place may be names, and whether a title or a question says so."""
+    most = HOPES[name]
+    if most < 0:
+        return []
+    lower, floor = page.lower, page.floor
+    titled = lower[start - 3 : start] in TITLE_ENDS and _word_before(lower, start) in HONORIFICS
+    told = asked or titled
+    if most < floor and not told:
+        return []
+    found: list[tuple[Secret, bool]] = []
+    for low, high, score, kind in guesses(name, begins_sentence(page.text, start), titled, asked):
+        if kind == "NAME":
+            kind = "PLACE" if _word_before(lower, start) in BEFORE_PLACE else "PERSON"
+        if told:
+            title = len(_word_before(lower, start)) + 1 if titled and not low else 0
+            found.append((Secret(start + low - title, start + high, kind, score), True))
+        elif score >= floor:
+            found.append((Secret(start + low, start + high, kind, score), False))
+    return found
 
 
 def _word_before(lower: str, start: int) -> str:
@@ -66,7 +77,7 @@ def everywhere(page: Page, names: Sequence[Secret]) -> Iterator[Secret]:
     for name in names:
         value, part = page.text[name.start : name.end], page.part_at(name.start)
         ends[part.start] = part.end
-        for word in (value, *(word for word in WORDS.findall(value) if form(word).unknown)):
+        for word in (value, *[one for one in WORDS.findall(value) if is_unknown(one.lower().replace("’", "'"))]):
             if len(word) > 2:
                 key = word, part.start
                 values[key] = max(name.score - 0.05, values.get(key, 0))

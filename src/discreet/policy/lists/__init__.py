@@ -90,11 +90,19 @@ def looks_ordinary(word: str) -> bool:
 def _frequent() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     """Words that are run together; words that slips are recognised in, with any one letter left out; and with or
     without one left out: what a word with one letter left out is among if that letter was wrong or too many."""
-    words = _lines("ordinary")
-    joined = {word for word in words[:RUN_TOGETHER] if len(word) > 3} | CHAT | SHORT
-    frequent = [word for word in words[:FREQUENT] if len(word) >= SHORTEST_SLIP]
+    frequent = frequent_words()
     without_one = frozenset(shorter for word in frequent for shorter in _shorter(word))
-    return frozenset(joined), without_one, without_one.union(frequent)
+    return joined_words(), without_one, without_one.union(frequent)
+
+
+def joined_words() -> frozenset[str]:
+    """Words that are recognised where two of them stand without a space."""
+    return frozenset(word for word in _lines("ordinary")[:RUN_TOGETHER] if len(word) > 3) | CHAT | SHORT
+
+
+def frequent_words() -> list[str]:
+    """Words that are recognised with a slip."""
+    return [word for word in _lines("ordinary")[:FREQUENT] if len(word) >= SHORTEST_SLIP]
 
 
 def _contraction(word: str) -> bool:

@@ -1,0 +1,280 @@
+"""Where addresses may stand, as `finders.addresses` looks for them: beside numbers, and runs that hold numbers."""
+
+from typing import Any
+
+import numpy as np
+
+from discreet.policy.finders.addresses import SAID_BEFORE, SHORTEST, WEAK
+from discreet.policy.finders.fast.address_runs import QUOTE, SHARP, in_word, run_end, small_street
+from discreet.policy.finders.fast.address_shapes import (
+    DROPPED,
+    NUMBER_ALONE,
+    TRIMMED,
+    UNTOLD,
+    ends_with,
+    is_ship,
+    judged,
+    trimmed,
+)
+from discreet.policy.finders.fast.around import asked_at, is_alone, line_of
+from discreet.policy.finders.fast.compiled import VERSION, ZERO, Array, compiled, kept
+from discreet.policy.finders.fast.marks import (
+    ALNUM,
+    CALENDAR,
+    CAPITAL,
+    JOINT,
+    LOWER,
+    SAID_END,
+    SAID_PHRASE,
+    SMALL_STREET,
+    UPPER,
+)
+from discreet.policy.finders.fast.vocabulary import COMMA, HYPHEN, LINE_END, POINT, QUESTION, SPACE, marks_of
+
+OPEN, CLOSE, SLASH = map(ord, "()/")
+FARTHEST_BACK = 24
+LONGEST_SAID = 40
+LONGEST_SAID_END = ZERO + 9
+
+
+@compiled
+def _separated(text: Array, at: int, past: int) -> bool:
+    for place in range(at, past):
+        if text[place] == SPACE or text[place] == POINT or text[place] == OPEN or text[place] == CLOSE:
+            return True
+    return False
+
+
+@compiled
+def _all_there_is(text: Array, start: int, end: int, at: int, past: int) -> bool:
+    if at != start or end - past > 2 or _separated(text, at, past):
+        return False
+    for place in range(past, end):
+        letter = text[place]
+        if letter not in (SPACE, POINT, COMMA, QUESTION, QUOTE):
+            return False
+    return True
+
+
+@compiled
+def _beside(book: Array, classes: Array, text: Array, lower: Array, at: int, past: int) -> int:
+    """Where a capitalised word that is no month stands beside a number, or the number; 0 if there is none."""
+    if at and (text[at - 1] == SPACE or text[at - 1] == SHARP or text[at - 1] == LINE_END):
+        low, high = max(0, at - FARTHEST_BACK), at - 1
+        while high > low and (
+            text[high - 1] == SPACE or text[high - 1] == COMMA or text[high - 1] == POINT or text[high - 1] == SHARP
+        ):
+            high -= 1
+        first = high
+        while first > low and text[first - 1] != SPACE and text[first - 1] != LINE_END:
+            first -= 1
+        if first < high and classes[text[first]] & UPPER and not marks_of(book, lower, first, high) & CALENDAR:
+            return at
+    after = past
+    while after < len(text) and (in_word(classes, text[after]) or text[after] == SLASH or text[after] == HYPHEN):
+        after += 1
+    if after - past > 9:
+        return 0
+    most = 6
+    if after < len(text):
+        most += text[after] == COMMA
+        after += text[after] == POINT
+    word = after
+    while word < len(text) and (
+        text[word] == SPACE
+        or text[word] == LINE_END
+        or text[word] == COMMA
+        or text[word] == QUOTE
+        or text[word] == QUESTION
+    ):
+        word += 1
+    if not 1 <= word - after <= most or word == len(text):
+        return 0
+    name = word + (text[word] == OPEN)
+    if name < len(text) and classes[text[name]] & CAPITAL:
+        stop = name + 1
+        while stop < len(text) and (in_word(classes, text[stop]) or text[stop] == POINT):
+            stop += 1
+        while text[stop - 1] == POINT:
+            stop -= 1
+        return 0 if name == word and marks_of(book, lower, word, stop) & CALENDAR else word
+    return word if small_street(book, text, word, len(text)) >= 0 else 0
+
+
+@compiled
+def _stays_out(book: Array, classes: Array, text: Array, start: int, end: int) -> bool:
+    """Whether a word is small and does not belong to addresses."""
+    return (
+        start < end
+        and classes[text[start]] & LOWER != 0
+        and not marks_of(book, text, start, end) & (JOINT | SMALL_STREET)
+    )
+
+
+@compiled
+def _stands_alone(book: Array, classes: Array, text: Array, start: int, at: int, past: int) -> bool:
+    if _separated(text, at, past) or (past < len(text) and classes[text[past]] & ALNUM):
+        return False
+    if at == start:
+        return True
+    if text[at - 1] != SPACE:
+        return False
+    first = at - 1
+    while first > start and text[first - 1] != SPACE:
+        first -= 1
+    for place in range(first, at - 1):
+        if text[place] == LINE_END:
+            return False
+    return _stays_out(book, classes, text, first, at - 1)
+
+
+@compiled
+def _after_line_end(text: Array, start: int, end: int) -> int:
+    """The place after the last line end between two places, or 0."""
+    at = end
+    while at > start:
+        if text[at - 1] == LINE_END:
+            return at
+        at -= 1
+    return 0
+
+
+@compiled
+def _begin(book: Array, classes: Array, text: Array, start: int, at: int) -> int:
+    """Where a run may begin that holds a number: behind the last word before it that is small and no joint."""
+    line = max(start, _after_line_end(text, start, at))
+    begin = at
+    while begin > line:
+        space = begin - 1
+        while space >= line and text[space] != SPACE:
+            space -= 1
+        if _stays_out(book, classes, text, space + 1, begin):
+            break
+        begin = space
+    begin = max(begin, line)
+    before = _after_line_end(text, start, max(start, begin - 1))
+    return max(start, before) if is_ship(book, text, before) else begin
+
+
+@compiled
+def _may_be_said(
+    book: Array, classes: Array, lower: Array, start: int, line: int, end: int, asked: int, kind: int
+) -> bool:
+    """Whether what stands before a place in a line, or a question, may announce an address there."""
+    last = start
+    while last > 0 and last > start - LONGEST_SAID and not in_word(classes, lower[last - 1]):
+        last -= 1
+    if ends_with(book, lower, max(0, start - LONGEST_SAID), last, LONGEST_SAID_END, ZERO + SAID_END):
+        if lower[last - 1] != ord("s") or lower[last - 2] != ord("i"):
+            return True
+        if last >= 4 and lower[last - 3] == SPACE and lower[last - 4] == ord("s"):
+            return True  # of what ends in `is`, only `address is` and `addresses is` say anything
+    # Where it is unsure what was asked, all bits are set.
+    return asked_at(book, lower, line, end, asked, start) & kind != 0
+
+
+def _address_places_of(version: int) -> Any:
+    @kept
+    def address_places(
+        book: Array,
+        classes: Array,
+        text: Array,
+        lower: Array,
+        numbers: Array,
+        pieces: Array,
+        starts: Array,
+        ends: Array,
+        asked: Array,
+        kind: int,
+        floor: float,
+    ) -> Array:
+        """Numbers that may be addresses by themselves, and runs that may be some, in rows: start, end, which of both.
+
+        Runs that have a score only where something announces them or nothing else is there are left out elsewhere.
+        """
+        assert version
+        found = np.empty((len(text) + len(numbers), 3), np.int64)
+        count = after = which = line = ZERO
+        for number in range(len(numbers)):
+            at, past = numbers[number]
+            if at < after:
+                continue
+            while which + 1 < len(pieces) and pieces[which + 1, 0] <= at:
+                which += 1
+            start, end = pieces[which]
+            whole = _all_there_is(text, start, end, at, past)
+            if whole and past - at < SHORTEST:
+                continue
+            beside = _beside(book, classes, text, lower, at, past)
+            if not beside:
+                continue
+            if whole or (end <= beside and _stands_alone(book, classes, text, start, at, past)):
+                line = line_of(starts, at, line)
+                if past - at >= SHORTEST and _may_be_said(
+                    book, classes, lower, at, starts[line], ends[line], asked[line], kind
+                ):
+                    found[count, 0], found[count, 1], found[count, 2] = at, past, NUMBER_ALONE
+                    count += 1
+                continue
+            begin = _begin(book, classes, text, start, at)
+            while begin <= past and begin < end:
+                stop = run_end(book, classes, text, begin, end)
+                if stop < 0:
+                    begin += 1
+                    continue
+                after = stop
+                first, last, sort = trimmed(book, classes, text, lower, begin, stop)
+                if sort == TRIMMED:
+                    sort = judged(book, classes, text, lower, first, last)
+                if sort == UNTOLD:
+                    line = line_of(starts, first, line)
+                    low, high = starts[line], ends[line]
+                    told = floor <= WEAK or _may_be_said(book, classes, lower, first, low, high, asked[line], kind)
+                    told = told or is_alone(book, classes, text, lower, low, high, first, last)
+                    sort = TRIMMED if told else DROPPED
+                if sort != DROPPED:
+                    found[count, 0], found[count, 1], found[count, 2] = first, last, sort
+                    count += 1
+                if after >= past:
+                    break
+                begin = stop
+        return found[:count]
+
+    return address_places
+
+
+address_places = _address_places_of(VERSION)
+
+
+SAID_LENGTHS = np.array(sorted({len(phrase) - 1 for phrase in SAID_BEFORE}), np.int64)
+
+
+def _said_places_of(version: int) -> Any:
+    @kept
+    def said_places(book: Array, lower: Array) -> Array:
+        """Where phrases of `addresses.SAID_BEFORE` begin and end."""
+        assert version
+        found = np.empty((len(lower), 2), np.int64)
+        count = 0
+        for at in range(4, len(lower)):
+            if lower[at] != SPACE:
+                continue
+            if lower[at - 3] == SPACE:
+                letter = lower[at - 4]  # the last letters of all phrases but one: "s is", "e on", "r on", "u at"
+                if letter != ord("s") and letter != ord("e") and letter != ord("r") and letter != ord("u"):
+                    continue
+                letter = lower[at - 2]
+                if letter != ord("o") and letter != ord("a") and letter != ord("i"):
+                    continue
+            elif lower[at - 1] != ord("d") or lower[at - 4] != ord("a"):
+                continue
+            for length in SAID_LENGTHS:
+                if length <= at and marks_of(book, lower, at - length, at) & SAID_PHRASE:
+                    found[count, 0], found[count, 1] = at - length, at + 1
+                    count += 1
+        return found[:count]
+
+    return said_places
+
+
+said_places = _said_places_of(VERSION)
