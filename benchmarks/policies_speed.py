@@ -24,7 +24,6 @@ from typing import Any
 
 from discreet.policy.contract import Policy
 from discreet.policy.finders.fast.loading import loaded
-from discreet.policy.finders.page import Page
 from discreet.policy.grammar import LOW
 from discreet.policy.language import documents, installed_model, load
 from discreet.policy.specs import policy
@@ -138,8 +137,7 @@ def main() -> None:
         print(f"| {spec} | to begin: {time.process_time() - begin:.2f} s | | | |", flush=True)
         if spec == "pii":
             begin = time.process_time()
-            if compiled := loaded():
-                list(chain.from_iterable(compiled(Page("Warm up, please: Zebulon 22 and thnks")).ways()))
+            loaded()
             print(f"| {spec} | to load what is compiled: {time.process_time() - begin:.2f} s | | | |", flush=True)
         for name, records in texts(options.data, options.megabytes * 1e6):
             median, fastest = of_fresh_text(made, records)

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -124,6 +125,7 @@ def test_misspelt_words_are_as_ordinary_as_the_lists_say(reading) -> None:
 
 def test_a_long_stream_gives_what_single_records_give(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "ENOUGH", 0)
+    monkeypatch.setattr(loading, "ENOUGH_TO_COMPILE", 0)
     lines = ["my name is zebulon", "Mr. Rose, 22 Elm St, Springfield, IL 62704", "card 4111 1111 1111 1111", "ok"]
     records = [Record(id=str(number), text=line) for number, line in enumerate(lines * 3)]
     made = pii()
@@ -132,6 +134,7 @@ def test_a_long_stream_gives_what_single_records_give(monkeypatch: pytest.Monkey
 
 def test_where_nothing_compiled_can_be_kept_the_policy_reads_without(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "ENOUGH", 0)
+    monkeypatch.setattr(loading, "ENOUGH_TO_COMPILE", 0)
     monkeypatch.setitem(sys.modules, "discreet.policy.finders.fast.reading", None)
     loading.loaded.cache_clear()
     try:
@@ -140,6 +143,31 @@ def test_where_nothing_compiled_can_be_kept_the_policy_reads_without(monkeypatch
         assert loading.loaded() is None
     finally:
         loading.loaded.cache_clear()
+
+
+def test_what_is_not_compiled_yet_is_compiled_for_long_streams_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "_characters", 0)
+    monkeypatch.setattr(loading, "loaded", lambda: Page)  # anything but None
+    monkeypatch.setattr(loading, "compiled_before", lambda: False)
+    assert loading.reading_worth(loading.ENOUGH + 1) is None
+    monkeypatch.setattr(loading, "compiled_before", lambda: True)
+    assert loading.reading_worth(1) is not None
+    monkeypatch.setattr(loading, "compiled_before", lambda: False)
+    assert loading.reading_worth(loading.ENOUGH_TO_COMPILE) is not None
+
+
+def test_that_it_was_compiled_is_remembered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    not_a_folder = tmp_path / "file"
+    not_a_folder.touch()
+    monkeypatch.setattr(loading, "_notes", lambda: [not_a_folder / "note", tmp_path / "home" / "note"])
+    loading.compiled_before.cache_clear()
+    assert not loading.compiled_before()
+    loading._remember()
+    loading.compiled_before.cache_clear()
+    try:
+        assert loading.compiled_before()
+    finally:
+        loading.compiled_before.cache_clear()
 
 
 def test_a_short_stream_does_not_load_the_compiler() -> None:

@@ -17,7 +17,8 @@ from discreet.policy.finders.fast.address_shapes import (
     trimmed,
 )
 from discreet.policy.finders.fast.around import asked_at, is_alone, line_of
-from discreet.policy.finders.fast.compiled import VERSION, ZERO, Array, compiled, kept
+from discreet.policy.finders.fast.compiled import ZERO, Array, compiled, kept
+from discreet.policy.finders.fast.loading import VERSION
 from discreet.policy.finders.fast.marks import (
     ALNUM,
     CALENDAR,

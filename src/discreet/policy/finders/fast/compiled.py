@@ -1,13 +1,11 @@
 """How the loops are compiled: kept on disk, so that only the first process that needs them waits for the compiler.
 
 Only what Python calls is kept, with all that it calls itself. numba would not notice a change of another file than the
-function's own; so each such function is made for a VERSION, which it asserts, and what a function closes over is part
-of what numba finds it by.
+function's own; so each such function is made for `loading.VERSION`, which it asserts, and what a function closes over
+is part of what numba finds it by.
 """
 
-import hashlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -40,14 +38,3 @@ def kept(function: F) -> F:
 NONE = np.uint64(0)
 ZERO = cast(int, np.int64(0))
 """What to begin to count from: with a plain 0, numba compiles all that is called with it twice."""
-
-
-def _version() -> int:
-    """A number that changes with the source of this policy."""
-    policy = Path(__file__).parents[2]
-    sources = [*policy.glob("finders/**/*.py"), policy / "customersim.py", policy / "lists" / "__init__.py"]
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(sources))).digest()
-    return int.from_bytes(digest[:7], "big") + 1
-
-
-VERSION = _version()

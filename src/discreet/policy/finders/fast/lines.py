@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from discreet.policy.finders.fast.asking import UNSURE, kinds_named
-from discreet.policy.finders.fast.compiled import VERSION, Array, compiled, kept
+from discreet.policy.finders.fast.compiled import Array, compiled, kept
 from discreet.policy.finders.fast.findings import PARTS
+from discreet.policy.finders.fast.loading import VERSION
 from discreet.policy.finders.fast.marks import (
     ALNUM,
     CALENDAR,

@@ -7,7 +7,7 @@ import numpy as np
 from discreet.policy.finders import numbers
 from discreet.policy.finders.fast.around import asked_at, is_alone, line_of
 from discreet.policy.finders.fast.asking import UNSURE, kinds_named
-from discreet.policy.finders.fast.compiled import VERSION, ZERO, Array, compiled, kept
+from discreet.policy.finders.fast.compiled import ZERO, Array, compiled, kept
 from discreet.policy.finders.fast.digits import (
     grouped_as_phone,
     is_date,
@@ -32,6 +32,7 @@ from discreet.policy.finders.fast.findings import (
     SSN,
     ZIP,
 )
+from discreet.policy.finders.fast.loading import VERSION
 from discreet.policy.finders.fast.marks import ALPHA, DECIMAL, NEVER_BEFORE, WHITE, kinds_mask
 from discreet.policy.finders.fast.vocabulary import COMMA, HYPHEN, LINE_END, POINT, QUESTION, SPACE
 

@@ -14,9 +14,10 @@ from discreet.policy.finders import addresses, answers, keys, numbers, online, p
 from discreet.policy.finders.chat import UNSURE
 from discreet.policy.finders.fast.address_shapes import RUN, SURE, TRIMMED
 from discreet.policy.finders.fast.addresses import address_places, said_places
-from discreet.policy.finders.fast.compiled import VERSION, Array, kept
+from discreet.policy.finders.fast.compiled import Array, kept
 from discreet.policy.finders.fast.findings import KINDS, SCORES, secrets
 from discreet.policy.finders.fast.lines import in_lines
+from discreet.policy.finders.fast.loading import VERSION
 from discreet.policy.finders.fast.marks import (
     ANSWER,
     ASKING,

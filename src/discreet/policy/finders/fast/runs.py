@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.policy.finders.fast.compiled import VERSION, ZERO, Array, compiled, kept
+from discreet.policy.finders.fast.compiled import ZERO, Array, compiled, kept
 from discreet.policy.finders.fast.findings import PARTS, PERSON, PLACED, add
 from discreet.policy.finders.fast.forms import (
     NAME,
@@ -19,6 +19,7 @@ from discreet.policy.finders.fast.forms import (
     is_heading,
     verdict,
 )
+from discreet.policy.finders.fast.loading import VERSION
 from discreet.policy.finders.fast.marks import (
     ALNUM,
     BEFORE_PLACE,

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.policy.finders.fast.compiled import VERSION, Array, compiled, kept
+from discreet.policy.finders.fast.compiled import Array, compiled, kept
+from discreet.policy.finders.fast.loading import VERSION
 from discreet.policy.finders.fast.marks import DECIMAL, WHITE
 from discreet.policy.finders.page import SHORTEST_KEY
 

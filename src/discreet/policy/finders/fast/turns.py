@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from discreet.policy.finders.fast.asking import UNSURE, asked_in, kinds_named
-from discreet.policy.finders.fast.compiled import VERSION, Array, compiled, kept
+from discreet.policy.finders.fast.compiled import Array, compiled, kept
+from discreet.policy.finders.fast.loading import VERSION
 from discreet.policy.finders.fast.vocabulary import QUESTION
 from discreet.policy.finders.page import LONGEST_REPLY
 

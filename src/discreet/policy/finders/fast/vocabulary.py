@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.policy.finders.fast.compiled import NONE, VERSION, ZERO, Array, Number, compiled, kept
+from discreet.policy.finders.fast.compiled import NONE, ZERO, Array, Number, compiled, kept
+from discreet.policy.finders.fast.loading import VERSION
 from discreet.policy.finders.fast.marks import ENDING, FAMILY, FREQUENT, GIVEN, JOINED, ORDINARY, PLACE, marked_words
 from discreet.policy.lists import LONGEST_SLIP, SHORTEST_SLIP
 
