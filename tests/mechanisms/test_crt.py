@@ -75,6 +75,20 @@ def test_later_copies_become_the_same_mask_as_secrets_and_are_private(prepared):
     assert len(kept) == 3
 
 
+def test_a_point_that_is_nothing_but_a_mask_teaches_nothing(tmp_path, small, monkeypatch):
+    """Not even to end: most private points are copies where text repeats itself."""
+    made = []
+    own = crt.encoded
+    monkeypatch.setattr(crt, "encoded", lambda *given: made.append(own(*given)) or made[-1])
+    corpus = corpus_of(*["Hello there. All is well."] * 20, *[f"My code is {n}." for n in range(1000, 1030)])
+    train(corpus, DIGITS, CRT | {"conservative": DIGITS}, output=tmp_path / "run", progress=False, **small)
+    private = made[0]
+    silent = [tokens for tokens in private if len(tokens.ids) == 3]  # begin, mask, end
+    assert len(silent) == 38
+    assert all(tokens.ignored[1:].all() for tokens in silent)
+    assert not any(tokens.ignored[-1] for tokens in private if len(tokens.ids) > 3)
+
+
 def test_copies_are_found_before_redaction_so_two_secrets_do_not_make_a_copy(prepared):
     """Splitting and deduplication go by the text itself; redacting first would make these two sentences one."""
     cleared, doubtful = prepared(corpus_of("My code is 1234.", "My code is 9876."), DIGITS, conservative=DIGITS)

@@ -151,8 +151,15 @@ def doubted(points: list[Record], conservative: Any) -> Iterator[bool]:
 
 
 def encoded(training: Training, points: list[Record]) -> Any:
-    """Redacted points as the model reads them; masks are context and never targets."""
-    return training.task.encode(((point, ()) for point in points), masks=lambda point: point.secrets or ())
+    """Redacted points as the model reads them; masks are context and never targets.
+
+    Nor is the end of a point that is nothing but a mask: most private points are such where text repeats itself, and
+    they would teach the model to end.
+    """
+    made = training.task.encode(((point, ()) for point in points), masks=lambda point: point.secrets or ())
+    silent = [number for number, point in enumerate(points) if point.text == training.recipe.redaction.mask]
+    made.ignored[made.starts[1:][silent] - 1] = True
+    return made
 
 
 @dataclass
