@@ -19,12 +19,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from benchmarks.plots import standing_alone
 from discreet.attacks.attack import open_target
-from discreet.attacks.contract import silent
-from discreet.attacks.exposure import ExposureOptions, exposures_of
+from discreet.attacks.candidates import enumerated
+from discreet.attacks.contract import Target, silent
+from discreet.attacks.estimates import exposure_of_rank, rank_among
+from discreet.attacks.exposure import is_marked
 from discreet.attacks.membership import MembershipAttack, MembershipOptions
 from discreet.attacks.over_time import SIGNAL
+from discreet.attacks.ranking import secret_scores
 from discreet.files import read_json, write_json
 from discreet.mechanisms.epochs import kept_epochs
 from discreet.mechanisms.run import Run, open_run
@@ -98,12 +103,35 @@ def attacked(run: Run, corpus: Corpus, manifest: Manifest) -> list[dict[str, Any
         if (lasts[epoch.phase] - number) % 2:
             continue
         target = open_target(run.path, canaries=manifest, data=corpus, model=load_model(epoch.folder))
-        found = exposures_of(target, ExposureOptions(), silent)
         asked = MembershipOptions(records=200, signals=(SIGNAL,), resamples=10, groups=2)
         auc = MembershipAttack().run(target, asked, silent).records[SIGNAL].auc
-        each = [(one.detected, one.repetitions, one.exposure) for one in found.canaries]
-        rows.append({"epoch": number, "phase": epoch.phase, "step": epoch.step, "canaries": each, "auc": auc})
+        rows.append(
+            {"epoch": number, "phase": epoch.phase, "step": epoch.step, "canaries": exposures(target), "auc": auc}
+        )
     return rows
+
+
+@torch.inference_mode()
+def exposures(target: Target) -> list[tuple[bool, int, float]]:
+    """Whether the policy finds it, copies and exact exposure of each canary, ranked by the secret alone.
+
+    The attack `exposure` ranks by whole sentences too, which takes long where a model has learned none of them.
+    """
+    assert target.manifest is not None
+    template, found = target.manifest.template, []
+    for marked in (True, False):
+        canaries = [
+            c for c in target.manifest.planted() if is_marked(target.policy, target.manifest, c.secret) == marked
+        ]
+        if not canaries:
+            continue
+        scores = secret_scores(
+            target.reader, target.encoder, enumerated(target.encoder, template, marked=marked), silent
+        )
+        for canary in canaries:
+            rank = rank_among(scores[template.index(canary.secret)], scores) - 1  # it is one of them
+            found.append((marked, canary.repetitions, exposure_of_rank(rank, template.size)))
+    return found
 
 
 def result(name: str, mechanism: str, miss: float) -> dict[str, Any]:
