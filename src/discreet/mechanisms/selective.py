@@ -56,9 +56,12 @@ class Selective:
             training.fit_public(redacted, choose=options.validation == "public")
         else:
             check_existing(training, Path(options.existing))
-        examples = training.encoded("train").with_secrets()
+        everything = training.encoded("train")
+        examples = everything.with_secrets()
         if not len(examples):
             raise InputError("The policy finds no secrets in the training text; train with the mechanism 'none'.")
+        if options.unit == "record":  # delta is one over ten times all records, not only those that hold secrets
+            options = options.model_copy(update={"delta": delta_of(options, len(everything))})
         units = training.unit_count(examples, options.unit)
         plan = planned("selective", options, units, options.epochs or training.recipe.training.epochs)
         public = (
