@@ -79,7 +79,12 @@ def test_a_point_that_is_nothing_but_a_mask_teaches_nothing(tmp_path, small, mon
     """Not even to end: most private points are copies where text repeats itself."""
     made = []
     own = crt.encoded
-    monkeypatch.setattr(crt, "encoded", lambda *given: made.append(own(*given)) or made[-1])
+
+    def kept(*given):
+        made.append(own(*given))
+        return made[-1]
+
+    monkeypatch.setattr(crt, "encoded", kept)
     corpus = corpus_of(*["Hello there. All is well."] * 20, *[f"My code is {n}." for n in range(1000, 1030)])
     train(corpus, DIGITS, CRT | {"conservative": DIGITS}, output=tmp_path / "run", progress=False, **small)
     private = made[0]
