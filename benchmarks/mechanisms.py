@@ -1,4 +1,4 @@
-"""Every mechanism on a real corpus: what it costs in perplexity and time, and what is proved.
+"""Every mechanism on a real corpus: what it costs in perplexity, and what is proved.
 
     python -m benchmarks.mechanisms customersim-lstm                       # all mechanisms, seed 0
     python -m benchmarks.mechanisms wikitext-2-lstm --only none selective --seeds 0 1 2
@@ -8,9 +8,8 @@ The recipes are those shipped under the same names (`discreet train customersim-
 `runs/results/RECIPE/SEED`, a finished one is not made again, a killed one goes on. `selective` and `jft` go on from the
 run of `redacted-surrogates` of the same seed where there is one, which is their first phase. Perplexities are on the
 test split as it is: over all, public and secret targets. `exposure` is that of the canary in the published CustomerSim,
-by rank among a million; its ten copies end the train file, so a run on fewer dialogs has none. `epoch` is the median
-time of an epoch of the mechanism's last phase; a machine that does other work beside it makes it meaningless
-(`benchmarks.mechanism_times` counts processor time).
+by rank among a million; its ten copies end the train file, so a run on fewer dialogs has none. What an
+epoch costs is counted by `benchmarks.mechanism_times`, in processor time.
 """
 
 import argparse
@@ -69,8 +68,6 @@ def row(experiment: str, mechanism: str, seed: int, changes: list[str], folder: 
     recipe = read_recipe(recipe_path(name), [f"seed={seed}", *begun, *changes])
     run = Run(place) if (place / "manifest.json").is_file() and Run(place).finished else train_recipe(recipe, place)
     guarantee = run.guarantee
-    rows = run.metrics
-    last = [own for own in rows if own.get("phase") == rows[-1].get("phase")]
     found = {
         "mechanism": mechanism,
         "seed": seed,
@@ -78,8 +75,7 @@ def row(experiment: str, mechanism: str, seed: int, changes: list[str], folder: 
         "epsilon": guarantee.epsilon,
         "delta": guarantee.delta,
         "paper": guarantee.paper.epsilon if guarantee.paper else None,
-        "epoch_seconds": statistics.median(own["seconds"] for own in last),
-        "seconds": sum(own["seconds"] for own in rows),
+        "seconds": sum(own["seconds"] for own in run.metrics),
         "exposure": exposure(run),
     }
     write_json(scores, found)
@@ -97,32 +93,35 @@ def exposure(run: Run) -> float | None:
 
 def table(rows: list[dict[str, Any]]) -> None:
     """One line for each mechanism: the mean over seeds, and the range where there are several."""
-    columns = ["mechanism", "perplexity", "public", "secret", "top-1", "over No-DP", "epsilon", "as the paper counts"]
-    columns += ["delta", "exposure", "epoch, s"]
+    columns = ["mechanism", "seeds", "all", "over No-DP", "public", "secret", "top-1", "ε proved"]
+    columns += ["ε as the paper counts", "δ", "exposure"]
     print(f"| {' | '.join(columns)} |\n" + "|---" * len(columns) + "|")
-    plain = [own["perplexity"] for own in rows if own["mechanism"] == "none"]
+    plain = {own["seed"]: own["perplexity"] for own in rows if own["mechanism"] == "none"}
     for mechanism in dict.fromkeys(own["mechanism"] for own in rows):
         own = [found for found in rows if found["mechanism"] == mechanism]
-        ratio = f"{_mean(own, 'perplexity') / statistics.mean(plain):.2f}" if plain else "–"
-        proved = "none" if own[0]["epsilon"] is None else f"{max(found['epsilon'] for found in own):.2f}"
-        paper = "–" if own[0]["paper"] is None else f"{own[0]['paper']:.2f}"
-        delta = "–" if own[0]["epsilon"] is None else f"{own[0]['delta']:.1e}"
-        exposed = "–" if own[0]["exposure"] is None else f"{_mean(own, 'exposure'):.2f}"
-        print(
-            f"| `{mechanism}` | {_spread(own, 'perplexity')} | {_mean(own, 'perplexity_public'):.2f} "
-            f"| {_mean(own, 'perplexity_secret'):.1f} | {_mean(own, 'top1'):.3f} | {ratio} "
-            f"| {proved} | {paper} | {delta} | {exposed} | {_mean(own, 'epoch_seconds'):.0f} |"
-        )
+        ratios = [found["perplexity"] / plain[found["seed"]] for found in own if found["seed"] in plain]
+        proved = [found for found in own if found["epsilon"] is not None]
+        epsilon = f"{max(found['epsilon'] for found in proved):,.2f}" if proved else "none"
+        cells = [f"`{mechanism}`", str(len(own)), _spread([found["perplexity"] for found in own])]
+        cells += [_spread(ratios) if ratios else "–"]
+        cells += [_spread([found[f"perplexity_{kind}"] for found in own]) for kind in ("public", "secret")]
+        cells += [f"{statistics.mean(found['top1'] for found in own):.3f}", epsilon]
+        cells += [_mean(own, "paper"), f"{own[0]['delta']:.1e}" if proved else "–", _mean(own, "exposure")]
+        print(f"| {' | '.join(cells)} |")
 
 
-def _mean(rows: list[dict[str, Any]], key: str) -> float:
-    return float(statistics.mean(own[key] for own in rows))
+def _mean(rows: list[dict[str, Any]], key: str) -> str:
+    values = [own[key] for own in rows if own[key] is not None]
+    return f"{statistics.mean(values):.2f}" if values else "–"
 
 
-def _spread(rows: list[dict[str, Any]], key: str) -> str:
-    values = [own[key] for own in rows]
-    middle = f"{statistics.mean(values):.2f}"
-    return middle if len(values) == 1 else f"{middle} ({min(values):.2f} to {max(values):.2f})"
+def _spread(values: list[float]) -> str:
+    middle, least, most = (_short(of(values)) for of in (statistics.mean, min, max))
+    return middle if least == most else f"{middle} ({least} to {most})"
+
+
+def _short(value: float) -> str:
+    return f"{value:.2f}" if value < 20 else f"{value:.1f}" if value < 1000 else f"{value:,.0f}"
 
 
 def main() -> None:
