@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from discreet.engine.clipping import products
 from discreet.engine.clipping.costs import GRAMS, INSTANTIATE, Costs, Way
 from discreet.engine.clipping.joined import inner, join, squares_of
 from discreet.engine.clipping.pieces import Lookup, Outer, Piece, Ragged, Whole
@@ -169,3 +170,17 @@ def test_batches_of_another_size_are_not_measured_again() -> None:
     for records, length in ((1, 64), (9, 62), (3, 70)):
         assert costs.way(torch.zeros(records, length, 4), torch.zeros(records, length, 4)) is GRAMS[0]
     assert len(costs.table) == 1
+
+
+@pytest.mark.parametrize("block", [1, 70, 10**6])
+def test_half_precision_is_widened_some_rows_at_a_time_with_the_same_norms_and_sums(monkeypatch, block):
+    monkeypatch.setattr(products, "BLOCK", block)
+    half = torch.randn(7, 5, 6, generator=torch.Generator().manual_seed(1)).bfloat16()
+    factors = torch.linspace(0, 1, 7)
+    exact = half.double()
+    assert torch.allclose(products.squares_of_rows(half.flatten(1)), exact.square().sum((1, 2)), rtol=1e-6)
+    total = torch.ones(5, 6)
+    products.add_weighted(total, half, factors)
+    want = 1 + (exact * factors.double()[:, None, None]).sum(0)
+    assert torch.allclose(total.double(), want, rtol=1e-5, atol=1e-6)
+    assert products.squares_of_rows(half[:0].flatten(1)).shape == (0,)

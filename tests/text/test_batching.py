@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import InputError, SettingError
-from discreet.text.batching import NO_TARGET, Rows, Window, batches, make_batch, plan_batches, windows
+from discreet.text.batching import CALLS, NO_TARGET, Rows, Window, alike, batches, make_batch, plan_batches, windows
 from discreet.text.tokenize import Encoded, SpecialIds
 
 PAD = 10**6
@@ -226,3 +226,31 @@ def test_arrays_have_the_shapes_and_types_that_torch_wants():
 def test_sizes_that_make_no_sense_are_named(choices, complaint):
     with pytest.raises(SettingError, match=complaint):
         plan_batches(encoded_of([5]), **choices)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    sizes=st.lists(st.tuples(st.integers(1, 3), st.integers(1, 60)), max_size=8),
+    most=st.integers(1, 400),
+)
+def test_units_are_cut_into_batches_at_the_least_cost_of_all_ways(sizes, most):
+    """Against all ways to cut the sorted units, and a unit that is too large is alone."""
+    rows, lengths = (np.array([size[of] for size in sizes], np.int64) for of in range(2))
+    made = [own.tolist() for own in alike(rows, lengths, most)]
+    assert sorted(unit for own in made for unit in own) == list(range(len(sizes)))
+
+    def cost(cut: Iterable[Sequence[int]]) -> float:
+        total = 0
+        for own in cut:
+            tokens = len(own) * max(rows[own]) * max(lengths[own])
+            if tokens > most and len(own) > 1:
+                return float("inf")
+            total += tokens + CALLS * max(lengths[own])
+        return total
+
+    order = sorted(range(len(sizes)), key=lambda unit: sizes[unit])
+    ways = []
+    for mask in range(2 ** max(0, len(order) - 1)):
+        edges = [0, *(place + 1 for place in range(len(order) - 1) if mask >> place & 1), len(order)]
+        ways.append([order[begin:end] for begin, end in pairwise(edges) if begin < end])
+    assert cost(made) == min(cost(way) for way in ways)

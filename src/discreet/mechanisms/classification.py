@@ -13,6 +13,7 @@ from discreet.engine.record_losses import class_loss
 from discreet.engine.sampling import Draw
 from discreet.engine.settings import TrainingSettings
 from discreet.errors import InputError, RefusedError
+from discreet.text.batching import alike
 from discreet.text.labelled import Labelled, LabelledEncoder, padded
 from discreet.text.records import Record, Secret
 from discreet.text.tokenize import Encoder
@@ -103,14 +104,9 @@ class ClassificationUnits:
         raise RefusedError("Classifiers are trained privately on records, not on authors.")
 
     def batches(self, draw: Draw) -> Iterator[Batch]:
-        order = draw.records[np.argsort(self._examples.lengths[draw.records], kind="stable")]
-        begin = 0
-        while begin < len(order):
-            lengths = self._examples.lengths[order[begin:]]
-            fitting = int((np.arange(1, len(lengths) + 1) * lengths <= self._physical).sum())
-            end = begin + max(1, fitting)
-            yield tensors(self._examples, order[begin:end])
-            begin = end
+        lengths = self._examples.lengths[draw.records]
+        for chosen in alike(np.ones_like(lengths), np.maximum(1, lengths), self._physical):
+            yield tensors(self._examples, draw.records[chosen])
 
 
 def tensors(examples: Labelled, rows: Any) -> dict[str, Tensor]:

@@ -16,7 +16,7 @@ from discreet.errors import InputError
 from discreet.models.adapters import inner
 from discreet.models.language import Scores, hidden_states, output_layer, score
 from discreet.models.pretrained import context_of
-from discreet.text.batching import NO_TARGET, Rows, make_batch, plan_batches, windows
+from discreet.text.batching import NO_TARGET, Rows, alike, make_batch, plan_batches, windows
 from discreet.text.records import Record, Secret
 from discreet.text.tokenize import Encoded, Encoder
 
@@ -100,17 +100,9 @@ class LanguageUnits:
     def batches(self, draw: Draw) -> Iterator[Batch]:
         units = [self._rows(draw.records[draw.owners == unit]) for unit in range(len(draw.units))]
         lengths = [int((rows[:, 2] - rows[:, 1]).max(initial=1)) for rows in units]
-        order = sorted(range(len(units)), key=lambda unit: (len(units[unit]), lengths[unit]))
-        begin = 0
-        while begin < len(order):
-            end, most, longest = begin, 1, 1
-            while end < len(order):
-                most, longest = max(most, len(units[order[end]])), max(longest, lengths[order[end]])
-                if end > begin and (end - begin + 1) * most * longest > self._physical:
-                    break
-                end += 1
-            yield self._batch([units[unit] for unit in order[begin:end]])
-            begin = end
+        counts = [max(1, len(rows)) for rows in units]
+        for chosen in alike(np.array(counts, np.int64), np.array(lengths, np.int64), self._physical):
+            yield self._batch([units[unit] for unit in chosen])
 
     def _rows(self, records: IntArray) -> Rows:
         return np.concatenate([self._windows[self._first[r] : self._first[r + 1]] for r in records])

@@ -29,6 +29,9 @@ NO_TARGET = -100
 POOL_BATCHES = 50
 """Windows are sorted by length among so many batches: enough to make rows alike, few enough to keep order random."""
 
+CALLS = 12
+"""What a batch costs beside its tokens, in rows: steps over time and calls are made for all rows at once."""
+
 Rows = NDArray[np.int64]
 """Windows, one a row: record, start, end."""
 Batch = dict[str, NDArray[Any]]
@@ -112,6 +115,31 @@ def plan_batches(
     if random is not None:
         plan = [plan[number] for number in random.permutation(len(plan))]
     return [rows[chosen] for chosen in plan]
+
+
+def alike(rows: NDArray[np.int64], lengths: NDArray[np.int64], most: int) -> list[NDArray[np.int64]]:
+    """Units of so many rows of such a length in batches of at most `most` tokens, padding counted, at the least cost.
+
+    A batch's rows are as many for each unit, and as long, as its largest unit needs. Few large batches pad much, many
+    small ones make many calls: of all ways to cut the units in the order of their sizes, this is the cheapest. A unit
+    that is larger than `most` is a batch of its own.
+    """
+    order = np.lexsort((lengths, rows))
+    rows, lengths = rows[order], lengths[order]
+    cost, begins = np.zeros(len(order) + 1), np.zeros(len(order) + 1, np.int64)
+    for end in range(1, len(order) + 1):
+        first = max(0, end - max(1, most // int(rows[end - 1] * lengths[end - 1])))
+        units = np.arange(end - first, 0, -1)
+        longest = np.maximum.accumulate(lengths[first:end][::-1])[::-1]
+        costs = cost[first:end] + (units * rows[end - 1] + CALLS) * longest
+        costs[:-1][(units * rows[end - 1] * longest > most)[:-1]] = np.inf
+        begins[end] = first + int(costs.argmin())
+        cost[end] = costs[begins[end] - first]
+    cuts, end = list[int](), len(order)
+    while end:
+        end = int(begins[end])
+        cuts.append(end)
+    return np.split(order, cuts[-2::-1]) if len(order) else []
 
 
 def make_batch(encoded: Encoded, rows: Rows | Sequence[Window], pad: int | None = None) -> Batch:

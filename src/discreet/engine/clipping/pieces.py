@@ -75,13 +75,20 @@ class Whole(Piece):
         return squares_of_rows(self.gradients.flatten(1))
 
     def add_to(self, total: Tensor, factors: Tensor) -> None:
-        add_weighted(total, self.gradients.to(total.dtype), factors.to(total.dtype))
+        add_weighted(total, self.gradients, factors)
 
     def of_record(self, record: int) -> Tensor:
-        return self.gradients[record]
+        return wide(self.gradients[record])
 
     def without(self, dropped: Tensor) -> Piece:
-        return Whole(_zeroed(self.gradients, dropped))
+        return type(self)(_zeroed(self.gradients, dropped))
+
+
+class Written(Whole):
+    """Large gradients written down: they stay in the precision they were multiplied in, half of the memory."""
+
+    def __init__(self, gradients: Tensor) -> None:
+        self.gradients = gradients
 
 
 class Product(Piece):
@@ -110,7 +117,7 @@ class Product(Piece):
 
     def write(self, gradients: Tensor) -> Whole:
         """Keeps gradients that were written down in place of what they were made from."""
-        self.whole = Whole(gradients)
+        self.whole = Written(gradients)
         self._rows = self._columns = gradients.new_empty(0)
         self.keep = None
         return self.whole

@@ -1,11 +1,13 @@
 """The matrix products behind per-record norms and clipped sums; [B, T, ...] tensors in any strides."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
 
 STRETCH = 1024
+BLOCK = 1 << 20
+"""Numbers in half precision that are widened at a time: few enough to stay near the processor."""
 
 
 def wide(tensor: Tensor) -> Tensor:
@@ -23,12 +25,31 @@ def full_precision(device: torch.device) -> torch.autocast:
     return torch.autocast(device.type, enabled=False)
 
 
+def widened(matrix: Tensor, dtype: torch.dtype) -> Iterator[tuple[slice, Tensor]]:
+    """A matrix in `dtype`, some rows at a time in the same place; at once where it is in that precision."""
+    if matrix.dtype == dtype:
+        yield slice(None), matrix
+        return
+    step = max(1, BLOCK // max(1, matrix.shape[1]))
+    room = matrix.new_empty(min(step, len(matrix)), matrix.shape[1], dtype=dtype)
+    for start in range(0, len(matrix), step):
+        own = slice(start, min(start + step, len(matrix)))
+        yield own, room[: own.stop - start].copy_(matrix[own])
+
+
 def squares_of_rows(matrix: Tensor) -> Tensor:
     """The squared norm of each row, in double precision.
 
-    Short stretches in the matrix's own precision, their sums in double: over a million numbers torch's norm comes out
+    Short stretches in single precision at least, their sums in double: over a million numbers torch's norm comes out
     too small by several parts in a million, more than the slack of the clip can pay for.
     """
+    squares = matrix.new_zeros(len(matrix), dtype=torch.double)
+    for own, rows in widened(matrix, torch.promote_types(matrix.dtype, torch.float)):
+        squares[own] = _squares(rows)
+    return squares
+
+
+def _squares(matrix: Tensor) -> Tensor:
     whole = matrix.shape[1] // STRETCH * STRETCH
     stretches = matrix[:, :whole].reshape(matrix.shape[0], -1, STRETCH)
     norms: Tensor = torch.linalg.vector_norm(stretches, dim=2)
@@ -58,7 +79,7 @@ def gram_squares(rows: Tensor, columns: Tensor, blocks: int) -> Tensor:
 
 def instantiate(rows: Tensor, columns: Tensor, dtype: torch.dtype) -> Tensor:
     """rows^T columns for each record, multiplied in `dtype` and written down: [B, p, d]."""
-    return wide(torch.bmm(rows.to(dtype).transpose(1, 2), columns.to(dtype)))
+    return torch.bmm(rows.to(dtype).transpose(1, 2), columns.to(dtype))
 
 
 def instantiate_each(parts: Sequence[tuple[Tensor, Tensor]], dtype: torch.dtype) -> Tensor:
@@ -67,12 +88,14 @@ def instantiate_each(parts: Sequence[tuple[Tensor, Tensor]], dtype: torch.dtype)
     gradients = rows.new_empty(len(parts), rows.shape[1], columns.shape[1], dtype=dtype)
     for own, (rows, columns) in zip(gradients, parts, strict=True):
         torch.mm(rows.to(dtype).t(), columns.to(dtype), out=own)
-    return wide(gradients)
+    return gradients
 
 
 def add_weighted(total: Tensor, gradients: Tensor, factors: Tensor) -> None:
     """total += the sum over records of factor * gradient, for gradients that are written down."""
-    total.view(-1).addmv_(gradients.flatten(1).t(), factors)
+    factors = factors.to(total.dtype)
+    for own, rows in widened(gradients.flatten(1), total.dtype):
+        total.view(-1).addmv_(rows.t(), factors[own])
 
 
 def add_product(total: Tensor, rows: Tensor, columns: Tensor, factors: Tensor) -> None:

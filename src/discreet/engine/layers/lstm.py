@@ -39,7 +39,7 @@ def _forward(module: nn.LSTM, listener: Listener, given: Tensor, hx: State | Non
     if not isinstance(given, Tensor) or given.dim() != 3:
         raise NoRule("an LSTM is given a packed sequence or a single record without a batch dimension")
     directions = 2 if module.bidirectional else 1
-    x = given.transpose(0, 1) if module.batch_first else given
+    x = (given.transpose(0, 1) if module.batch_first else given).contiguous()
     if hx is None:
         zeros = torch.zeros(module.num_layers * directions, x.shape[1], module.hidden_size, device=x.device)
         hx = zeros, zeros
@@ -70,6 +70,8 @@ def _one_direction(
     notes: list[Tensor] = []  # the recurrence leaves its hidden states here
 
     def report(kept: tuple[Tensor, ...], g: Tensor) -> Iterator[tuple[Tensor, Piece]]:
+        if g.dtype == torch.bfloat16:  # products in it take a record's gates by time: turned once for both weights
+            g = g.transpose(1, 2).contiguous().transpose(1, 2)
         yield weight, Outer(g, kept[0])
         before = notes[0].transpose(0, 1)
         yield recurrent, Outer(g, before if len(before) == len(g) else before.reshape(len(g), -1, before.shape[2]))
