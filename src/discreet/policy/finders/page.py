@@ -15,22 +15,22 @@ what a sentence asks for is remembered by its text.
 
 import re
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from itertools import accumulate
+from operator import add
+from typing import NamedTuple, Protocol
 
 from discreet.policy.finders.asking import NOTHING, WORD, asked_in, kinds_named
+from discreet.policy.finders.labels import FARTHEST_COLON, Line, lines_of
 from discreet.policy.lists import word_set
 from discreet.text.records import Turn
 
 NUMBER = re.compile(r"\d(?:[ .\-/()]{0,3}\d)*")
-LABEL = re.compile(r"[ \t>*-]{0,4}([A-Za-z][A-Za-z .'-]{0,24}?) ?:[ \t]*")
 WALL = "\n\0\0\0\0\0\n"
 """What stands between two texts on one page."""
 LONGER = "\u0130"
 """The only letter that is longer in lower case."""
-FARTHEST_COLON = 32
 LONGEST_REPLY = 80
 SHORTEST_KEY = 16
 LONGEST_FRAME = 60
@@ -53,16 +53,20 @@ class Stretch(NamedTuple):
     asked: frozenset[str]
 
 
-Line = tuple[int, int, str, frozenset[str]]
-"""Start and end of what stands after the label; the speaker, if the label is one, or what the label announces."""
-
-
 class Part(NamedTuple):
     """Where the text of one record stands on a page."""
 
     start: int
     end: int
     turns: Sequence[Turn]
+
+
+class LinesRead(Protocol):
+    """What compiled loops know of the lines of a page, made lists where somebody asks."""
+
+    def lines(self) -> list[Line]: ...
+    def asked(self) -> list[frozenset[str]]: ...
+    def pieces(self) -> list[tuple[int, int]]: ...
 
 
 class Page:
@@ -73,6 +77,8 @@ class Page:
 
     floor = 0.0
     """Nobody asks for findings with a lower score, so a finder need not give them."""
+    read: LinesRead | None = None
+    """What was read by compiled loops, if the page was."""
 
     def __init__(self, text: str, turns: Sequence[Turn] = ()) -> None:
         self.parts = [Part(0, len(text), turns)]
@@ -82,14 +88,12 @@ class Page:
     def joined(cls, texts: Iterable[tuple[str, Sequence[Turn]]]) -> "Page":
         """Texts one after the other, with what no pattern reaches over between them."""
         page = cls.__new__(cls)
-        page.parts = []
-        at = 0
-        written: list[str] = []
-        for text, turns in texts:
-            page.parts.append(Part(at, at + len(text), turns))
-            written.append(text)
-            at += len(text) + len(WALL)
-        page._write(WALL.join(written))
+        every = list(texts)
+        lengths = [len(text) for text, _ in every]
+        starts = list(accumulate([length + len(WALL) for length in lengths], initial=0))
+        ends = map(add, starts, lengths)
+        page.parts = list(map(Part, starts, ends, [turns for _, turns in every]))
+        page._write(WALL.join([text for text, _ in every]))
         return page
 
     def _write(self, text: str) -> None:
@@ -111,6 +115,8 @@ class Page:
     @cached_property
     def lines(self) -> list[Line]:
         """The turns of dialogs, or the lines of texts; an empty line of nobody after each text."""
+        if self.read is not None:
+            return self.read.lines()
         lines: list[Line] = []
         text = self.text
         for start, end, turns in self.parts:
@@ -119,13 +125,15 @@ class Page:
             elif text.find("\n", start, end) < 0 and text.find(":", start + 1, min(start + FARTHEST_COLON, end)) < 0:
                 lines.append((start, end, "", NOTHING))
             else:
-                lines += _lines(text[start:end], start)
+                lines += lines_of(text[start:end], start)
             lines.append((end, end, WALL, NOTHING))
         return lines
 
     @cached_property
     def pieces(self) -> list[tuple[int, int]]:
         """What names and addresses may not reach beyond: the lines of speakers, or all of a text."""
+        if self.read is not None:
+            return self.read.pieces()
         if not self.dialog:
             return [(part.start, part.end) for part in self.parts]
         pieces: list[tuple[int, int]] = []
@@ -245,12 +253,14 @@ class Page:
 
         The lines before are those of the other speaker, or, among lines of nobody, a question.
         """
+        if self.read is not None:
+            return self.read.asked()
         found: list[frozenset[str]] = []
         begin = end = 0
         last = WALL
         asked = NOTHING
         for start, stop, speaker, named in self.lines:
-            if last == WALL:
+            if WALL in (last, speaker):
                 asked = NOTHING
             elif speaker != last or not last:
                 asked = self.asked_by(begin, end, bool(speaker or last))
@@ -274,23 +284,10 @@ class Page:
         return ANSWER_WORDS.issuperset(WORD.findall(rest)) and not any(map(str.isdigit, rest))
 
 
-def _lines(text: str, at: int) -> list[Line]:
-    """The lines of a text that begins at a place, each with its label, if it has one."""
-    lines: list[Line] = []
-    labels: list[re.Match[str] | None] = []
-    for line in text.split("\n"):
-        lines.append((at, at + len(line), "", NOTHING))
-        labels.append(LABEL.match(line) if line.find(":", 1, FARTHEST_COLON) > 0 else None)
-        at += len(line) + 1
-    if not any(labels):
-        return lines
-    often = Counter(label[1] for label in labels if label)
-    return [line if label is None else _labelled(line, label, often) for line, label in zip(lines, labels, strict=True)]
-
-
-def _labelled(line: Line, label: re.Match[str], often: Counter[str]) -> Line:
-    start, end, _, _ = line
-    announced = kinds_named(label[1].lower())
-    if announced or often[label[1]] == 1:
-        return start + label.end(), end, "", announced
-    return start + label.end(), end, label[1], NOTHING
+def matches_at(pattern: re.Pattern[str], text: str, places: Iterable[tuple[int, int]]) -> Iterator[re.Match[str]]:
+    """All matches of a pattern that can only begin at these places."""
+    after = 0
+    for at, _ in places:
+        if at >= after and (match := pattern.match(text, at)):
+            after = match.end()
+            yield match

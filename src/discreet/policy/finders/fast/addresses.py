@@ -4,11 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.policy.finders.addresses import SAID_BEFORE, SHORTEST, WEAK
+from discreet.policy.finders import addresses
+from discreet.policy.finders.addresses import SHORTEST, WEAK
 from discreet.policy.finders.fast.address_runs import QUOTE, SHARP, in_word, run_end, small_street
 from discreet.policy.finders.fast.address_shapes import (
     DROPPED,
     NUMBER_ALONE,
+    SURE,
     TRIMMED,
     UNTOLD,
     ends_with,
@@ -18,6 +20,7 @@ from discreet.policy.finders.fast.address_shapes import (
 )
 from discreet.policy.finders.fast.around import asked_at, is_alone, line_of
 from discreet.policy.finders.fast.compiled import ZERO, Array, compiled, kept
+from discreet.policy.finders.fast.findings import ADDRESS, PARTS, add
 from discreet.policy.finders.fast.loading import VERSION
 from discreet.policy.finders.fast.marks import (
     ALNUM,
@@ -26,13 +29,13 @@ from discreet.policy.finders.fast.marks import (
     JOINT,
     LOWER,
     SAID_END,
-    SAID_PHRASE,
     SMALL_STREET,
     UPPER,
 )
 from discreet.policy.finders.fast.vocabulary import COMMA, HYPHEN, LINE_END, POINT, QUESTION, SPACE, marks_of
 
 OPEN, CLOSE, SLASH = map(ord, "()/")
+SURELY = round(100 * addresses.SURE)
 FARTHEST_BACK = 24
 LONGEST_SAID = 40
 LONGEST_SAID_END = ZERO + 9
@@ -188,14 +191,16 @@ def _address_places_of(version: int) -> Any:
         asked: Array,
         kind: int,
         floor: float,
-    ) -> Array:
-        """Numbers that may be addresses by themselves, and runs that may be some, in rows: start, end, which of both.
+    ) -> tuple[Array, Array]:
+        """Addresses, and what may be some, in rows: numbers by themselves and runs, with what is to be done with them.
 
         Runs that have a score only where something announces them or nothing else is there are left out elsewhere.
         """
         assert version
-        found = np.empty((len(text) + len(numbers), 3), np.int64)
-        count = after = which = line = ZERO
+        most = len(text) + len(numbers) + 1
+        found, left = np.empty((most, PARTS), np.int64), np.empty((most, PARTS), np.int64)
+        found[0, 0] = left[0, 0] = 0
+        after = which = line = ZERO
         for number in range(len(numbers)):
             at, past = numbers[number]
             if at < after:
@@ -214,8 +219,7 @@ def _address_places_of(version: int) -> Any:
                 if past - at >= SHORTEST and _may_be_said(
                     book, classes, lower, at, starts[line], ends[line], asked[line], kind
                 ):
-                    found[count, 0], found[count, 1], found[count, 2] = at, past, NUMBER_ALONE
-                    count += 1
+                    add(left, at, past, NUMBER_ALONE, 0)
                 continue
             begin = _begin(book, classes, text, start, at)
             while begin <= past and begin < end:
@@ -233,49 +237,16 @@ def _address_places_of(version: int) -> Any:
                     told = floor <= WEAK or _may_be_said(book, classes, lower, first, low, high, asked[line], kind)
                     told = told or is_alone(book, classes, text, lower, low, high, first, last)
                     sort = TRIMMED if told else DROPPED
-                if sort != DROPPED:
-                    found[count, 0], found[count, 1], found[count, 2] = first, last, sort
-                    count += 1
+                if sort == SURE:
+                    add(found, first, last, ADDRESS, SURELY)
+                elif sort != DROPPED:
+                    add(left, first, last, sort, 0)
                 if after >= past:
                     break
                 begin = stop
-        return found[:count]
+        return found[1 : found[0, 0] + 1], left[1 : left[0, 0] + 1]
 
     return address_places
 
 
 address_places = _address_places_of(VERSION)
-
-
-SAID_LENGTHS = np.array(sorted({len(phrase) - 1 for phrase in SAID_BEFORE}), np.int64)
-
-
-def _said_places_of(version: int) -> Any:
-    @kept
-    def said_places(book: Array, lower: Array) -> Array:
-        """Where phrases of `addresses.SAID_BEFORE` begin and end."""
-        assert version
-        found = np.empty((len(lower), 2), np.int64)
-        count = 0
-        for at in range(4, len(lower)):
-            if lower[at] != SPACE:
-                continue
-            if lower[at - 3] == SPACE:
-                letter = lower[at - 4]  # the last letters of all phrases but one: "s is", "e on", "r on", "u at"
-                if letter != ord("s") and letter != ord("e") and letter != ord("r") and letter != ord("u"):
-                    continue
-                letter = lower[at - 2]
-                if letter != ord("o") and letter != ord("a") and letter != ord("i"):
-                    continue
-            elif lower[at - 1] != ord("d") or lower[at - 4] != ord("a"):
-                continue
-            for length in SAID_LENGTHS:
-                if length <= at and marks_of(book, lower, at - length, at) & SAID_PHRASE:
-                    found[count, 0], found[count, 1] = at - length, at + 1
-                    count += 1
-        return found[:count]
-
-    return said_places
-
-
-said_places = _said_places_of(VERSION)

@@ -55,7 +55,6 @@ STREET_ENDING = 1 << 52
 SAID_END = 1 << 53
 SHIP = 1 << 54
 STREET = 1 << 55
-SAID_PHRASE = 1 << 56
 BOX_WORD = 1 << 57
 SIGN_WORD = 1 << 58
 
@@ -129,7 +128,6 @@ def marked_words() -> tuple[list[str], NDArray[np.int64]]:
         (STREET_ENDING, addresses.ENDINGS),
         (SAID_END, (end[::-1] for end in addresses.SAID_ENDS)),
         (STREET, addresses.STREETS),
-        (SAID_PHRASE, (phrase[:-1] for phrase in addresses.SAID_BEFORE)),
         (SIGN_WORD, SIGN_WORDS),
         (BOX_WORD, ("pobox", "postbox", "apo", "dpo", "uss", "usns", "usnv", "uscgc", "fpo")),
         (SHIP, ("USS", "USNS", "USNV", "USCGC")),
