@@ -67,6 +67,7 @@ class LinesRead(Protocol):
     def lines(self) -> list[Line]: ...
     def asked(self) -> list[frozenset[str]]: ...
     def pieces(self) -> list[tuple[int, int]]: ...
+    def edges(self) -> tuple[list[int], list[int]]: ...
 
 
 class Page:
@@ -208,10 +209,11 @@ class Page:
 
     def stretch_at(self, position: int) -> Stretch:
         """The stretch that a character belongs to; one of nothing for labels and line ends."""
-        number = bisect_right(self._line_starts, position) - 1
-        if number < 0 or position >= self.lines[number][1]:
+        starts, ends = self._line_edges
+        number = bisect_right(starts, position) - 1
+        if number < 0 or position >= ends[number]:
             return Stretch(position, position, NOTHING)
-        start, end, _, _ = self.lines[number]
+        start, end = starts[number], ends[number]
         question = self.text.rfind("?", start, position)
         if question >= 0:
             start = INLINE_LABEL.match(self.text, question + 1, position).end()  # type: ignore[union-attr]
@@ -220,16 +222,18 @@ class Page:
 
     def line_end(self, position: int) -> int:
         """Where the line of a character ends: at a line end, or later, where what is said in a turn does."""
-        number = bisect_right(self._line_starts, position) - 1
+        starts, ends = self._line_edges
+        number = bisect_right(starts, position) - 1
         end = self.text.find("\n", position)
-        return max(len(self.text) if end < 0 else end, self.lines[number][1] if number >= 0 else 0)
+        return max(len(self.text) if end < 0 else end, ends[number] if number >= 0 else 0)
 
     def asked_at(self, position: int) -> frozenset[str]:
         """What was asked for just before the stretch that a character belongs to."""
-        number = bisect_right(self._line_starts, position) - 1
-        if number < 0 or position >= self.lines[number][1]:
+        starts, ends = self._line_edges
+        number = bisect_right(starts, position) - 1
+        if number < 0 or position >= ends[number]:
             return NOTHING
-        start = self.lines[number][0]
+        start = starts[number]
         question = self.text.rfind("?", start, position)
         if question < 0:
             return self.asked[number]
@@ -240,8 +244,11 @@ class Page:
         return [part.start for part in self.parts]
 
     @cached_property
-    def _line_starts(self) -> list[int]:
-        return [line[0] for line in self.lines]
+    def _line_edges(self) -> tuple[list[int], list[int]]:
+        """Where lines begin, and where they end."""
+        if self.read is not None:
+            return self.read.edges()
+        return [line[0] for line in self.lines], [line[1] for line in self.lines]
 
     @cached_property
     def _piece_starts(self) -> list[int]:

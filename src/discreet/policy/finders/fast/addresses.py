@@ -8,14 +8,21 @@ from discreet.policy.finders import addresses
 from discreet.policy.finders.addresses import SHORTEST, WEAK
 from discreet.policy.finders.fast.address_runs import QUOTE, SHARP, in_word, run_end, small_street
 from discreet.policy.finders.fast.address_shapes import (
+    AFTER_PHRASE,
+    BLOCK,
     DROPPED,
+    NO_SIGN,
     NUMBER_ALONE,
+    PERHAPS,
+    RUN,
+    SIGN,
     SURE,
     TRIMMED,
-    UNTOLD,
+    WORDS,
     ends_with,
     is_ship,
     judged,
+    sign_of,
     trimmed,
 )
 from discreet.policy.finders.fast.around import asked_at, is_alone, line_of
@@ -39,6 +46,16 @@ SURELY = round(100 * addresses.SURE)
 FARTHEST_BACK = 24
 LONGEST_SAID = 40
 LONGEST_SAID_END = ZERO + 9
+BEFORE_AT = tuple(
+    {
+        ord(word[-2]) << 8 | ord(word[-1])
+        for word in "live lives living stay stays located meet you corner side stop is are sits enter".split()
+    }
+)
+"""The last two letters of words that `at`, `on`, `of` or `in` may stand behind in `addresses.SAID`."""
+BLOCKED, AFTER = 55, 60
+"""The scores of runs that are a block or an answer, and of streets behind a phrase that says so."""
+WEAKLY = round(100 * WEAK)
 
 
 @compiled
@@ -169,10 +186,17 @@ def _may_be_said(
     while last > 0 and last > start - LONGEST_SAID and not in_word(classes, lower[last - 1]):
         last -= 1
     if ends_with(book, lower, max(0, start - LONGEST_SAID), last, LONGEST_SAID_END, ZERO + SAID_END):
-        if lower[last - 1] != ord("s") or lower[last - 2] != ord("i"):
+        first, second = lower[last - 2], lower[last - 1]
+        if first == ord("i") and second == ord("s"):
+            # of what ends in `is`, only `address is` and `addresses is` say anything
+            if last >= 4 and lower[last - 3] == SPACE and lower[last - 4] == ord("s"):
+                return True
+        elif second == ord("f") or second == ord("n") or (first == ord("a") and second == ord("t")):
+            # `at`, `on`, `of` and `in` only behind some words
+            if last >= 5 and lower[last - 3] == SPACE and (lower[last - 5] << 8 | lower[last - 4]) in BEFORE_AT:
+                return True
+        else:
             return True
-        if last >= 4 and lower[last - 3] == SPACE and lower[last - 4] == ord("s"):
-            return True  # of what ends in `is`, only `address is` and `addresses is` say anything
     # Where it is unsure what was asked, all bits are set.
     return asked_at(book, lower, line, end, asked, start) & kind != 0
 
@@ -191,13 +215,14 @@ def _address_places_of(version: int) -> Any:
         asked: Array,
         kind: int,
         floor: float,
+        said: Array,
     ) -> tuple[Array, Array]:
         """Addresses, and what may be some, in rows: numbers by themselves and runs, with what is to be done with them.
 
-        Runs that have a score only where something announces them or nothing else is there are left out elsewhere.
+        said: where phrases begin and end that stand before streets.
         """
         assert version
-        most = len(text) + len(numbers) + 1
+        most = len(text) + len(numbers) + len(said) + 1
         found, left = np.empty((most, PARTS), np.int64), np.empty((most, PARTS), np.int64)
         found[0, 0] = left[0, 0] = 0
         after = which = line = ZERO
@@ -231,19 +256,38 @@ def _address_places_of(version: int) -> Any:
                 first, last, sort = trimmed(book, classes, text, lower, begin, stop)
                 if sort == TRIMMED:
                     sort = judged(book, classes, text, lower, first, last)
-                if sort == UNTOLD:
+                score = SURELY if sort == SURE else 0
+                if sort > SURE and last - first >= SHORTEST:
                     line = line_of(starts, first, line)
                     low, high = starts[line], ends[line]
-                    told = floor <= WEAK or _may_be_said(book, classes, lower, first, low, high, asked[line], kind)
-                    told = told or is_alone(book, classes, text, lower, low, high, first, last)
-                    sort = TRIMMED if told else DROPPED
-                if sort == SURE:
-                    add(found, first, last, ADDRESS, SURELY)
-                elif sort != DROPPED:
+                    if _may_be_said(book, classes, lower, first, low, high, asked[line], kind):
+                        sort = TRIMMED
+                    elif sort == BLOCK or (
+                        sort != DROPPED and is_alone(book, classes, text, lower, low, high, first, last)
+                    ):
+                        score = BLOCKED
+                    elif sort == WORDS:
+                        score = WEAKLY
+                if sort < SURE:
                     add(left, first, last, sort, 0)
+                elif score and score / 100 >= floor:
+                    add(found, first, last, ADDRESS, score)
                 if after >= past:
                     break
                 begin = stop
+        which = ZERO
+        for row in range(len(said)):
+            start, begin = said[row]
+            while which + 1 < len(pieces) and pieces[which + 1, 0] <= start:
+                which += 1
+            stop = run_end(book, classes, text, begin, pieces[which, 1])
+            sign = sign_of(book, classes, lower, begin, stop) if stop >= 0 else NO_SIGN
+            if sign == SIGN:
+                first, last, sort = trimmed(book, classes, text, lower, begin, stop)
+                if sort == TRIMMED:
+                    add(found, first, last, ADDRESS, AFTER)
+            if sign == PERHAPS or (sign == SIGN and sort == RUN):
+                add(left, start, begin, AFTER_PHRASE, 0)
         return found[1 : found[0, 0] + 1], left[1 : left[0, 0] + 1]
 
     return address_places

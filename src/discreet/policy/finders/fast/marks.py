@@ -55,15 +55,12 @@ STREET_ENDING = 1 << 52
 SAID_END = 1 << 53
 SHIP = 1 << 54
 STREET = 1 << 55
+UNIT_SIGN = 1 << 56
 BOX_WORD = 1 << 57
-SIGN_WORD = 1 << 58
+BOX_SIGN = 1 << 58
 
-SIGN_WORDS = word_set(
-    """
-    apt apartment suite ste unit floor fl flat room rm building bldg psc p po pobox box postbox apo dpo fpo uss usns
-    usnv uscgc
-    """
-)
+UNIT_WORDS_OF_SIGNS = word_set("apt apartment suite ste unit floor fl flat room rm building bldg")
+BOX_WORDS_OF_SIGNS = word_set("psc p po pobox box postbox apo dpo fpo uss usns usnv uscgc")
 """Every sign that `addresses.SIGN` matches begins with one of these words."""
 
 PHRASE = 25
@@ -128,7 +125,8 @@ def marked_words() -> tuple[list[str], NDArray[np.int64]]:
         (STREET_ENDING, addresses.ENDINGS),
         (SAID_END, (end[::-1] for end in addresses.SAID_ENDS)),
         (STREET, addresses.STREETS),
-        (SIGN_WORD, SIGN_WORDS),
+        (UNIT_SIGN, UNIT_WORDS_OF_SIGNS),
+        (BOX_SIGN, BOX_WORDS_OF_SIGNS),
         (BOX_WORD, ("pobox", "postbox", "apo", "dpo", "uss", "usns", "usnv", "uscgc", "fpo")),
         (SHIP, ("USS", "USNS", "USNV", "USCGC")),
     )

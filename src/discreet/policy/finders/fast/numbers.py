@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.policy.finders import numbers
+from discreet.policy.finders import checksums, numbers
 from discreet.policy.finders.fast.around import asked_at, is_alone, line_of
 from discreet.policy.finders.fast.asking import UNSURE, kinds_named
 from discreet.policy.finders.fast.compiled import ZERO, Array, compiled, kept
@@ -22,6 +22,7 @@ from discreet.policy.finders.fast.digits import (
 )
 from discreet.policy.finders.fast.findings import (
     ACCOUNT,
+    AGE,
     BIRTH,
     CARD,
     DATE,
@@ -43,7 +44,12 @@ NAMED_ACCOUNT, NAMED_BIRTH, NAMED_CARD, NAMED_PHONE, NAMED_SSN, NAMED_ZIP = (
 NAMED_LICENCE, NAMED_CODED = kinds_mask(["LICENCE"]), kinds_mask(numbers.CODED)
 NAMED_COUNTED = kinds_mask(numbers.COUNTED)
 SPOKEN_BACK = numbers.SPOKEN_BACK
-LAST_OF_AGED = tuple({ord(word[-2]) for word in numbers.AGED})
+AGED = np.zeros((len(numbers.AGED), 1 + max(map(len, numbers.AGED))), np.uint32)
+for _row, _word in zip(AGED, numbers.AGED, strict=True):
+    _row[: 1 + len(_word)] = [len(_word), *map(ord, _word)]
+COUNTRIES = np.zeros((26, 26), np.bool_)
+for _country in checksums.IBAN_LENGTHS:
+    COUNTRIES[ord(_country[0]) - ord("A"), ord(_country[1]) - ord("A")] = True
 LONGEST_BEFORE = 24
 """So much of a code may stand before a number."""
 NOTHING = -1
@@ -103,16 +109,56 @@ def _kind(text: Array, start: int, end: int, length: int, named: int, internatio
 
 
 @compiled
-def _may_be_age(lower: Array, start: int, end: int) -> bool:
-    """Whether `years` or `yo` may follow, or `aged` or the like stand before."""
-    if end < len(lower) and (
+def _may_be_age(lower: Array, end: int) -> bool:
+    """Whether `years` or `yo` may follow."""
+    return end < len(lower) and (
         lower[end] == Y
         or (end + 1 < len(lower) and lower[end + 1] == Y and (lower[end] == SPACE or lower[end] == HYPHEN))
-    ):
-        return True
+    )
+
+
+@compiled
+def _is_aged(lower: Array, start: int) -> bool:
+    """Whether `aged` or the like stands before a number."""
     if start < 5 or lower[start - 1] != SPACE:
         return False
-    return lower[start - 2] in LAST_OF_AGED
+    for row in range(len(AGED)):
+        length = np.int64(AGED[row, 0])
+        if length <= start:
+            same = 1
+            while same <= length and lower[start - length + same - 1] == AGED[row, same]:
+                same += 1
+            if same > length:
+                return True
+    return False
+
+
+@compiled
+def _may_be_account(text: Array, start: int, end: int) -> bool:
+    """Whether two letters of a country that has international account numbers, and two digits, stand here."""
+    if end - start < 4 or not is_digit(text[start + 2]) or not is_digit(text[start + 3]):
+        return False
+    first, second = (np.int64(text[start]) & ~32) - ord("A"), (np.int64(text[start + 1]) & ~32) - ord("A")
+    return 0 <= first < 26 and 0 <= second < 26 and bool(COUNTRIES[first, second])
+
+
+@compiled
+def _is_unlike_others(text: Array, start: int, end: int, changes: int) -> bool:
+    """Whether a code of letters and digits is surely none of `numbers.NO_CODES` and `numbers.LETTERED`."""
+    if changes > 2:
+        return end - start > 3
+    middle = start
+    while middle < end and is_digit(text[middle]) == is_digit(text[start]):
+        middle += 1
+    last = middle
+    while last < end and is_digit(text[last]) == is_digit(text[middle]):
+        last += 1
+    if is_digit(text[start]):
+        return changes == 2 and end - start > 3
+    if changes == 2:
+        return last - middle < 4 and end - start > 3
+    letters, digits = middle - start, last - middle
+    return letters > 2 and not (letters == 5 and digits == 2)
 
 
 @compiled
@@ -127,8 +173,8 @@ def _code(
     asked: Array,
     line: int,
 ) -> tuple[int, int, int]:
-    """Where the code around a number begins and ends, and its score, where letters and digits alternate: a code that
-    does so three times is no other thing and has no known form. 0 where `finders.numbers` has to look at it."""
+    """Where the code around a number begins and ends, and its score, if it is one of letters and digits of ASCII that
+    surely is no other thing and has no known form. 0 where `finders.numbers` has to look at it."""
     first = last = start
     while first > 0 and start - first < LONGEST_BEFORE and is_plain(text[first - 1]):
         first -= 1
@@ -143,8 +189,7 @@ def _code(
     for at in range(first, last):
         digits += is_digit(text[at])
         changes += at > first and is_digit(text[at]) != is_digit(text[at - 1])
-    account = is_digit(text[first + 2]) and is_digit(text[first + 3]) if last - first > 3 else True
-    if changes < 3 or (account and not is_digit(text[first]) and not is_digit(text[first + 1])):
+    if not changes or not _is_unlike_others(text, first, last, changes) or _may_be_account(text, first, last):
         return nothing
     line = line_of(starts, first, line)
     named = announced(book, classes, lower, first, starts[line], ends[line], asked[line])
@@ -152,7 +197,7 @@ def _code(
         return nothing
     if named & NAMED_CODED:
         return first, last, 80
-    if last - first >= 8 and digits >= 2:
+    if last - first >= 8 and digits >= 2 and (changes > 1 or digits >= 4):
         return first, last, 65
     return first, last, 50 if last - first >= 6 and digits >= 3 else 30
 
@@ -181,7 +226,9 @@ def _judged(
     if (before | after) & ALPHA or (start > 1 and text[start - 1] == HYPHEN and classes[text[start - 2]] & ALPHA):
         return NOTHING, 0  # a code
     if end - start < 4:
-        return NOTHING if _may_be_age(lower, start, end) else NUMBER, 0
+        if _is_aged(lower, start):
+            return AGE, 60
+        return NOTHING if _may_be_age(lower, end) else NUMBER, 0
     if before & NEVER_BEFORE:
         return NUMBER, 0
     length = spaces = other = ZERO
@@ -191,9 +238,7 @@ def _judged(
         other += text[at] > 127
     if other or (length == 12 and spaces == 2):
         return NOTHING, 0  # other digits, or perhaps those of an Aadhaar number
-    if is_years(text, start, end):
-        return NOTHING if personal else NUMBER, 0
-    if length < 4:
+    if length < 4 or (not personal and is_years(text, start, end)):
         return NUMBER, 0
     named = announced(book, classes, lower, start, line_start, line_end, asked)
     if named == UNSURE:
@@ -218,23 +263,24 @@ def _judged_numbers_of(version: int) -> Any:
         starts: Array,
         ends: Array,
         asked: Array,
-        personal: bool,
+        parts: Array,
+        personal: Array,
         floor: float,
     ) -> Array:
         """Numbers that count, or may, in rows.
 
-        personal: whether four digits that look like a year may be something else somewhere on the page.
+        personal: of each text, which begin at `parts`, whether four digits that look like a year may be something else.
         """
         assert version
         rows = np.empty((len(spans), PARTS), np.int64)
-        count = line = done = ZERO
+        count = line = done = part = ZERO
         for number in range(len(spans)):
             start, end = spans[number]
             if start < done:
                 continue
-            line = line_of(starts, start, line)
+            line, part = line_of(starts, start, line), line_of(parts, start, part)
             kind, score = _judged(
-                book, classes, text, lower, start, end, starts[line], ends[line], asked[line], personal
+                book, classes, text, lower, start, end, starts[line], ends[line], asked[line], personal[part]
             )
             if kind == NOTHING:
                 low, high, score = _code(book, classes, text, lower, start, starts, ends, asked, line)

@@ -13,7 +13,7 @@ import numpy as np
 from discreet.policy.finders import addresses, answers, doubts, keys, numbers, online, people
 from discreet.policy.finders.chat import UNSURE
 from discreet.policy.finders.fast import signs
-from discreet.policy.finders.fast.address_shapes import RUN, TRIMMED
+from discreet.policy.finders.fast.address_shapes import AFTER_PHRASE, RUN, TRIMMED
 from discreet.policy.finders.fast.addresses import address_places
 from discreet.policy.finders.fast.compiled import Array, kept
 from discreet.policy.finders.fast.findings import PARTS, secrets
@@ -162,7 +162,9 @@ class Reading:
         page, said = self.page, self.said
         if not said.in_order:
             return NO_ROWS, list(numbers.find(page))
-        personal = signs.PERSONAL in self.signs
+        personal = np.zeros(len(said.part_starts), np.bool_)
+        if places := self.signs.get(signs.PERSONAL):
+            personal[np.searchsorted(said.part_starts, [at for at, _ in places], "right") - 1] = True
         rows = judged_numbers(
             self.questions,
             self.classes,
@@ -172,6 +174,7 @@ class Reading:
             said.starts,
             said.ends,
             said.asks,
+            said.part_starts,
             personal,
             page.floor,
         )
@@ -183,7 +186,7 @@ class Reading:
                 if start < done:
                     kept_rows[at] = False
                 elif kind == NOTHING:
-                    for secret in numbers.in_number(page, start, end, personal):
+                    for secret in numbers.in_number(page, start, end, bool(places)):
                         done = max(done, secret.end)
                         found.append(secret)
             rows = rows[kept_rows]
@@ -210,6 +213,7 @@ class Reading:
             said.asks,
             ADDRESS,
             page.floor,
+            np.array(there.get(signs.SAID, ()), np.int64).reshape(-1, 2),
         )
         found: list[Secret] = []
         for start, end, sort, _ in left.tolist():
@@ -217,10 +221,10 @@ class Reading:
                 found += addresses.judged(page, start, end)
             elif sort == RUN:
                 found += addresses.in_run(page, start, end)
+            elif sort == AFTER_PHRASE:
+                found += addresses.after_phrase(page, start, end)
             elif addresses.announced(page, start, True):
                 found.append(Secret(start, end, "ADDRESS", addresses.ALONE))
-        for start, end in there.get(signs.SAID, ()):
-            found += addresses.after_phrase(page, start, end)
         if signs.CORNER in there:
             found += addresses.corners(page)
         return rows, found

@@ -72,13 +72,14 @@ class Said:
     def _turns(self) -> tuple[Array, Array]:
         """Of each text how many turns it has, UNKNOWN without, and the turns as lines."""
         turns = [part[2] for part in self._page.parts]
+        if not any(turns):
+            return np.full(len(turns), UNKNOWN), np.empty((0, COLUMNS), np.int64)
         given = np.array(list(map(len, turns)), np.int64)
         flat = list(chain.from_iterable(chain.from_iterable(turns)))
         said = np.zeros((len(flat) // 3, COLUMNS), np.int64)
-        if flat:
-            shift = np.repeat(self.part_starts, given)
-            said[:, START], said[:, END] = shift + flat[1::3], shift + flat[2::3]
-            said[:, SPEAKER] = list(map(self._names().__getitem__, flat[0::3]))
+        shift = np.repeat(self.part_starts, given)
+        said[:, START], said[:, END] = shift + flat[1::3], shift + flat[2::3]
+        said[:, SPEAKER] = list(map(self._names().__getitem__, flat[0::3]))
         given[given == 0] = UNKNOWN
         return given, said
 
@@ -137,6 +138,9 @@ class Said:
 
     def asked(self) -> list[frozenset[str]]:
         return list(map(SETS.__getitem__, self.asks.tolist()))
+
+    def edges(self) -> tuple[list[int], list[int]]:
+        return self.starts.tolist(), self.ends.tolist()
 
     def pieces(self) -> list[tuple[int, int]]:
         return list(map(tuple, self.spans.tolist()))
