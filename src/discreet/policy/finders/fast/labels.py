@@ -13,8 +13,8 @@ from discreet.policy.finders.labels import FARTHEST_COLON
 
 COLON, TAB, QUOTE, STAR = map(ord, ":\t>*")
 START, END, SPEAKER, NAMED, COLUMNS = range(5)
-"""The lines are rows of one array: where what is said begins and ends, the number of who says it, and what the label
-announces, in bits."""
+"""Of each line: where what is said begins and ends, the number of who says it, and what the label announces, in bits."""
+IN_ORDER, DIALOG, FLAGS = range(3)
 MOST_BEFORE, LONGEST_LABEL = 4, 25
 MOST_LABELS = 64
 """In a text with more of them it would take long to compare each with each."""
@@ -88,26 +88,48 @@ def _give_speakers(book: Array, text: Array, lower: Array, lines: Array, labels:
                 often += 1
         line = which[number]
         if named or often == 1:
-            lines[line, NAMED] = named
+            lines[NAMED, line] = named
         else:
-            lines[line, SPEAKER] = WALL + 1 + first
+            lines[SPEAKER, line] = WALL + 1 + first
     return True
+
+
+@compiled
+def _spans(lines: Array, starts: Array, ends: Array, dialog: bool) -> Array:
+    """What names and addresses may not reach beyond: the lines of speakers, or all of a text (`Page.pieces`)."""
+    spans = np.empty((lines.shape[1] + len(starts), 2), np.int64)
+    count = line = ZERO
+    for part in range(len(starts)):
+        before = count
+        while lines[SPEAKER, line] != WALL:
+            if dialog and lines[SPEAKER, line] != NO_ONE:
+                spans[count, 0], spans[count, 1] = lines[START, line], lines[END, line]
+                count += 1
+            line += 1
+        line += 1
+        if count == before:
+            spans[count, 0], spans[count, 1] = starts[part], ends[part]
+            count += 1
+    return spans[:count]
 
 
 def _page_lines_of(version: int) -> Any:
     @kept
     def page_lines(
-        book: Array, text: Array, lower: Array, starts: Array, ends: Array, given: Array, said: Array
-    ) -> tuple[Array, Array]:
-        """The lines of all texts, an empty one after each, and texts of which `finders.labels` knows the lines.
+        book: Array, text: Array, lower: Array, starts: Array, ends: Array, given: Array, said: Array, question: bool
+    ) -> tuple[Array, Array, Array, Array]:
+        """The lines of all texts, an empty one after each; what names may not reach beyond; whether no turn reaches
+        into the next and whether anything may be the answer to a question; and texts of which `finders.labels` knows
+        the lines.
 
         given: of each text how many of the lines in `said`, which are in order, are its own; -1 if they are not known.
+        question: whether there is a question mark on the page.
         """
         assert version
         most = len(said) + 2 * len(starts)
         for letter in text:
             most += letter == LINE_END
-        lines = np.zeros((most, COLUMNS), np.int64)
+        lines = np.zeros((COLUMNS, most), np.int64)
         left = np.empty(len(starts), np.int64)
         labels, which = np.empty((MOST_LABELS, 2), np.int64), np.empty(MOST_LABELS, np.int64)
         count = taken = leave = ZERO
@@ -115,7 +137,7 @@ def _page_lines_of(version: int) -> Any:
             at, end = starts[part], ends[part]
             if given[part] >= 0:
                 for row in range(taken, taken + given[part]):
-                    lines[count] = said[row]
+                    lines[:, count] = said[row]
                     count += 1
                 taken += given[part]
             else:
@@ -130,18 +152,22 @@ def _page_lines_of(version: int) -> Any:
                             labels[labelled, 0], labels[labelled, 1], which[labelled] = first, last, count
                         labelled += 1
                         at = after
-                    lines[count, START], lines[count, END], lines[count, SPEAKER] = at, stop, NO_ONE
+                    lines[START, count], lines[END, count], lines[SPEAKER, count] = at, stop, NO_ONE
                     count += 1
                     at = stop + 1
                 if labelled and (
-                    labelled > MOST_LABELS
-                    or not _give_speakers(book, text, lower, lines, labels, which[:labelled])
+                    labelled > MOST_LABELS or not _give_speakers(book, text, lower, lines, labels, which[:labelled])
                 ):
                     left[leave] = part
                     leave += 1
-            lines[count, START], lines[count, END], lines[count, SPEAKER] = end, end, WALL
+            lines[START, count], lines[END, count], lines[SPEAKER, count] = end, end, WALL
             count += 1
-        return lines[:count], left[:leave]
+        flags = np.zeros(FLAGS, np.bool_)
+        flags[IN_ORDER], flags[DIALOG] = True, question
+        for line in range(count):
+            flags[IN_ORDER] &= not line or lines[END, line - 1] <= lines[START, line]
+            flags[DIALOG] |= lines[SPEAKER, line] > WALL or lines[NAMED, line] != 0
+        return lines[:, :count], _spans(lines[:, :count], starts, ends, flags[DIALOG]), flags, left[:leave]
 
     return page_lines
 

@@ -25,6 +25,7 @@ from discreet.policy.finders.fast.runs import in_runs
 from discreet.policy.finders.fast.said import Said
 from discreet.policy.finders.fast.scan import numbers_and_words
 from discreet.policy.finders.fast.settling import secrets_of_texts
+from discreet.policy.finders.fast.told import told_places
 from discreet.policy.finders.fast.turns import short_replies
 from discreet.policy.finders.fast.vocabulary import code_points, vocabulary
 from discreet.policy.finders.page import Page, matches_at
@@ -154,7 +155,7 @@ class Reading:
         )
         found: list[Secret] = []
         for line in left.tolist():
-            found += answers.with_questions(page, page.lines[line][0], page.lines[line][1], sure)
+            found += answers.with_questions(page, int(said.starts[line]), int(said.ends[line]), sure)
         return rows, found
 
     def numbered(self) -> Way:
@@ -231,13 +232,21 @@ class Reading:
 
     def names(self) -> Way:
         """What `people.find` finds."""
-        page = self.page
+        page, said = self.page, self.said
         rows, told, left = in_runs(self.book, self.classes, self.text, self.lower, self._replies(), page.floor)
         found: list[Secret] = []
-        names = secrets(told)
+        names: list[Secret] = []
         for start, end, asked, _ in left.tolist():
             for secret, sure in people.in_run(page, page.text[start:end], start, bool(asked)):
                 (names if sure else found).append(secret)
+        if names:
+            names += secrets(told)
+        elif len(told):
+            places, done = told_places(
+                self.book, self.classes, self.text, self.lower, told, said.part_starts, said.part_ends
+            )
+            names = [] if done.all() else secrets(told[~done])
+            rows = np.concatenate([rows, told[done], places])
         if names:
             found += names
             found += people.everywhere(page, names)
@@ -257,6 +266,6 @@ class Reading:
         if len(unsure):
             several = list(map(tuple, found.tolist()))
             for line in unsure.tolist():
-                several += page.replies_among(page.lines[line][0], page.lines[line][1], "PERSON")
+                several += page.replies_among(int(said.starts[line]), int(said.ends[line]), "PERSON")
             replies = np.array(sorted(several), np.int64).reshape(-1, 2)
         return replies

@@ -73,7 +73,7 @@ def _letters_end(classes: Array, text: Array, at: int) -> int:
 
 
 @compiled
-def _word_end(classes: Array, text: Array, at: int) -> int:
+def word_end(classes: Array, text: Array, at: int) -> int:
     """Where a word ends that begins with the capital here: after letters, with hyphens and apostrophes in it."""
     at = _letters_end(classes, text, at + 1)
     while at + 1 < len(text):
@@ -109,7 +109,7 @@ def _next_word(book: Array, classes: Array, text: Array, end: int) -> int:
         initial = ord("A") <= text[end - 1] <= ord("Z") and not _in_word(classes, text, end - 2)
         return end + 2 if initial else -1
     if text[end] == COMMA:
-        at = _word_end(classes, text, end + 2)
+        at = word_end(classes, text, end + 2)
         for one in range(len(AND)):
             if at + one >= len(text) or text[at + one] != AND[one]:
                 return -1
@@ -172,7 +172,7 @@ def _in_runs_of(version: int) -> Any:
             start = begin = at
             count, odd = 0, False
             while begin >= 0:
-                at = _word_end(classes, text, begin)
+                at = word_end(classes, text, begin)
                 words[count, WORD_START], words[count, WORD_END] = begin, at
                 odd |= _is_odd(text, begin, at)
                 count += 1

@@ -49,25 +49,30 @@ MASKS, SETS = Masks(), Sets()
 class Said:
     """The lines of a page: where they begin and end, the numbers of their speakers, and what they were asked for."""
 
+    spans: Array
+    """What names and addresses may not reach beyond."""
+    in_order: bool
+    """Whether no turn reaches into the next."""
+    dialog: bool
+    """Whether anything may be the answer to a question."""
+    asks: Array
+    """What was asked for before each line, in bits."""
+
     def __init__(self, page: Page, book: Array, classes: Array, text: Array, lower: Array) -> None:
         self._page = page
         parts = page.parts
         self.part_starts = np.array(list(map(itemgetter(0), parts)), np.int64)
         self.part_ends = np.array(list(map(itemgetter(1), parts)), np.int64)
         given, said = self._turns()
-        lines, left = page_lines(book, text, lower, self.part_starts, self.part_ends, given, said)
+        known = book, text, lower, self.part_starts, self.part_ends
+        question = "?" in page.text
+        lines, self.spans, flags, left = page_lines(*known, given, said, question)
         if len(left):
             given, said = self._with_lines_of(left.tolist(), given, said)
-            lines, left = page_lines(book, text, lower, self.part_starts, self.part_ends, given, said)
-        self.starts, self.ends, self.speakers, named = np.ascontiguousarray(lines.T)
-        self.in_order = not (self.ends[:-1] > self.starts[1:]).any()
-        """Whether no turn reaches into the next."""
-        spoken = self.speakers > WALL
-        self.dialog = "?" in page.text or bool(spoken.any()) or bool(named.any())
+            lines, self.spans, flags, left = page_lines(*known, given, said, question)
+        self.starts, self.ends, self.speakers, named = lines
+        self.in_order, self.dialog = flags.tolist()
         self.asks = self._asked(asked_before(book, classes, lower, self.starts, self.ends, self.speakers)) | named
-        """What was asked for before each line, in bits."""
-        self.spans = self._spans(spoken)
-        """What names and addresses may not reach beyond."""
 
     def _turns(self) -> tuple[Array, Array]:
         """Of each text how many turns it has, UNKNOWN without, and the turns as lines."""
@@ -115,18 +120,6 @@ class Said:
             speaker = self.speakers[line - 1] != NO_ONE or self.speakers[line] != NO_ONE
             known.append(MASKS[self._page.asked_by(int(start), int(end), bool(speaker))])
         return np.where(asked < 0, np.array(known)[np.minimum(asked, 0) * -1], asked)
-
-    def _spans(self, spoken: Array) -> Array:
-        if not self.dialog:
-            return np.stack([self.part_starts, self.part_ends], 1)
-        walls = np.flatnonzero(self.speakers == WALL)
-        before = np.concatenate([[0], np.cumsum(spoken)])
-        silent = np.diff(before[walls], prepend=0) == 0
-        spans = np.stack([self.starts, self.ends], 1)
-        spans[walls, 0], spans[walls, 1] = self.part_starts, self.part_ends
-        chosen = spoken.copy()
-        chosen[walls] = silent
-        return spans[chosen]
 
     def lines(self) -> list[Line]:
         """As `Page.lines`, but that all speakers have the same name; what labels announce is said in `asked` only."""

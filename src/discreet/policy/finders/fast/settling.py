@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from discreet.policy.finders.fast.compiled import ZERO, Array, compiled, kept
-from discreet.policy.finders.fast.findings import KINDS, PARTS, numbered
+from discreet.policy.finders.fast.findings import KINDS, PARTS, SCORES, numbered
 from discreet.policy.finders.fast.loading import VERSION
 from discreet.text.records import Secret
 
 START, END, KIND, SCORE = range(PARTS)
 NO_ROW = -1
+SCORE_OF = np.array(SCORES)
 
 
 @compiled
@@ -62,13 +63,13 @@ def _settled_of(version: int) -> Any:
         """Secrets in rows (start, end, kind), counted from the beginning of their text; their scores; and how many
         there are up to each text.
 
-        sure: findings with scores in hundredths; rest: others, with scores as they are.
+        sure: findings with the numbers of their scores; rest: others, with scores as they are.
         """
         assert version
         rows = np.empty((len(sure) + len(rest), PARTS), np.float64)
         for row in range(len(sure)):
             rows[row, START], rows[row, END], rows[row, KIND] = sure[row, START], sure[row, END], sure[row, KIND]
-            rows[row, SCORE] = sure[row, SCORE] / 100
+            rows[row, SCORE] = SCORE_OF[sure[row, SCORE]]
         rows[len(sure) :] = rest
         order = _in_order(rows, thresholds, letters)
         spans, scores = np.empty((len(order), 3), np.int64), np.empty(len(order), np.float64)
