@@ -91,6 +91,10 @@ class PII(Scored):
 
     def _secrets_of_batch(self, records: Sequence[Record]) -> list[tuple[Secret, ...]]:
         """The secrets of several records, put on one page; each text once, however often it comes."""
+        every = [record.text for record in records]
+        if len(set(every)) == len(every):
+            with _nothing_collected():
+                return self._of_texts([(record.text, record.turns) for record in records])
         texts: list[tuple[str, tuple[Turn, ...]]] = []
         seen: dict[str, int] = {}
         places: list[int] = []

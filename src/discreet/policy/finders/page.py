@@ -111,7 +111,7 @@ class Page:
         self.lower = lower
 
     def part_at(self, position: int) -> Part:
-        return self.parts[bisect_right(self._part_starts, position) - 1]
+        return self.parts[bisect_right(self.part_starts, position) - 1]
 
     @cached_property
     def lines(self) -> list[Line]:
@@ -240,7 +240,7 @@ class Page:
         return kinds_named(self.lower[self.text.rfind("?", start, question) + 1 or start : question])
 
     @cached_property
-    def _part_starts(self) -> list[int]:
+    def part_starts(self) -> list[int]:
         return [part.start for part in self.parts]
 
     @cached_property

@@ -29,7 +29,6 @@ from discreet.policy.finders.fast.vocabulary import (
     QUESTION,
     SPACE,
     UNDERSCORE,
-    looks_ordinary,
     marks_of,
 )
 
@@ -119,9 +118,7 @@ def trimmed(book: Array, classes: Array, text: Array, lower: Array, start: int, 
             break
         marks = marks_of(book, lower, start, at)
         if joined and not marks & (NO_NAME | NOT_NAME):
-            if looks_ordinary(book, lower, start, at, marks):
-                return run
-            break
+            return run
         if not joined and _stays(book, lower, start, at, marks):
             break
         while at < end and text[at] in (SPACE, COMMA, POINT):
@@ -205,7 +202,9 @@ def _unit_or_box(book: Array, classes: Array, lower: Array, start: int, end: int
         marks = marks_of(book, lower, first, at)
         if marks & UNIT_SIGN and _is_unit(classes, lower, at, end):
             return SIGN
-        if (marks | marks_of(book, lower, first, min(at, first + LONGEST_BOX))) & BOX_SIGN:
+        if at - first > LONGEST_BOX:
+            marks |= marks_of(book, lower, first, first + LONGEST_BOX)
+        if marks & BOX_SIGN:
             found = PERHAPS
     return found
 

@@ -58,10 +58,19 @@ STREET = 1 << 55
 UNIT_SIGN = 1 << 56
 BOX_WORD = 1 << 57
 BOX_SIGN = 1 << 58
+MEASURE = 1 << 59
 
 UNIT_WORDS_OF_SIGNS = word_set("apt apartment suite ste unit floor fl flat room rm building bldg")
 BOX_WORDS_OF_SIGNS = word_set("psc p po pobox box postbox apo dpo fpo uss usns usnv uscgc")
 """Every sign that `addresses.SIGN` matches begins with one of these words."""
+
+MEASURES = word_set(
+    """
+    st nd rd th s am pm kb mb gb tb bb k m mm cm km kg lb lbs oz ft in hr hrs min mins x d b bn g l p c f h hz w v ml mg
+    day days hour hours page fold bit bits
+    """
+)
+"""What `numbers.NO_CODES` takes at a number, but for years, which may be an age."""
 
 PHRASE = 25
 """From this bit on, four bits say which word of an introduction this is."""
@@ -127,6 +136,7 @@ def marked_words() -> tuple[list[str], NDArray[np.int64]]:
         (STREET, addresses.STREETS),
         (UNIT_SIGN, UNIT_WORDS_OF_SIGNS),
         (BOX_SIGN, BOX_WORDS_OF_SIGNS),
+        (MEASURE, MEASURES),
         (BOX_WORD, ("pobox", "postbox", "apo", "dpo", "uss", "usns", "usnv", "uscgc", "fpo")),
         (SHIP, ("USS", "USNS", "USNV", "USCGC")),
     )

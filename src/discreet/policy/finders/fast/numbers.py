@@ -32,10 +32,11 @@ from discreet.policy.finders.fast.findings import (
     REFERENCE,
     SSN,
     ZIP,
+    add,
 )
 from discreet.policy.finders.fast.loading import VERSION
-from discreet.policy.finders.fast.marks import ALPHA, DECIMAL, NEVER_BEFORE, WHITE, kinds_mask
-from discreet.policy.finders.fast.vocabulary import COMMA, HYPHEN, LINE_END, POINT, QUESTION, SPACE
+from discreet.policy.finders.fast.marks import ALPHA, DECIMAL, MEASURE, NEVER_BEFORE, WHITE, kinds_mask
+from discreet.policy.finders.fast.vocabulary import COMMA, HYPHEN, LINE_END, POINT, QUESTION, SPACE, marks_of
 
 PLUS, OPEN, Y = map(ord, "+(y")
 NAMED_ACCOUNT, NAMED_BIRTH, NAMED_CARD, NAMED_PHONE, NAMED_SSN, NAMED_ZIP = (
@@ -162,6 +163,14 @@ def _is_unlike_others(text: Array, start: int, end: int, changes: int) -> bool:
 
 
 @compiled
+def _is_measure(book: Array, lower: Array, start: int, end: int) -> bool:
+    """Whether what stands behind the digits here is a measure or an ending (`10th`, `5kg`)."""
+    while start < end and is_digit(lower[start]):
+        start += 1
+    return start < end and marks_of(book, lower, start, end) & MEASURE != 0
+
+
+@compiled
 def _code(
     book: Array,
     classes: Array,
@@ -174,7 +183,7 @@ def _code(
     line: int,
 ) -> tuple[int, int, int]:
     """Where the code around a number begins and ends, and its score, if it is one of letters and digits of ASCII that
-    surely is no other thing and has no known form. 0 where `finders.numbers` has to look at it."""
+    surely is no other thing and has no known form. 0 where `finders.numbers` has to look at it, -1 for a measure."""
     first = last = start
     while first > 0 and start - first < LONGEST_BEFORE and is_plain(text[first - 1]):
         first -= 1
@@ -189,6 +198,8 @@ def _code(
     for at in range(first, last):
         digits += is_digit(text[at])
         changes += at > first and is_digit(text[at]) != is_digit(text[at - 1])
+    if changes == 1 and first == start and _is_measure(book, lower, first, last) and not _is_aged(lower, start):
+        return start, start, -1
     if not changes or not _is_unlike_others(text, first, last, changes) or _may_be_account(text, first, last):
         return nothing
     line = line_of(starts, first, line)
@@ -266,14 +277,15 @@ def _judged_numbers_of(version: int) -> Any:
         parts: Array,
         personal: Array,
         floor: float,
-    ) -> Array:
-        """Numbers that count, or may, in rows.
+    ) -> tuple[Array, Array]:
+        """Numbers that count; and those that may, in rows: start, end, and how many of the others stand before.
 
         personal: of each text, which begin at `parts`, whether four digits that look like a year may be something else.
         """
         assert version
-        rows = np.empty((len(spans), PARTS), np.int64)
-        count = line = done = part = ZERO
+        found, left = np.empty((len(spans) + 1, PARTS), np.int64), np.empty((len(spans) + 1, PARTS), np.int64)
+        found[0, 0] = left[0, 0] = 0
+        line = done = part = ZERO
         for number in range(len(spans)):
             start, end = spans[number]
             if start < done:
@@ -284,14 +296,15 @@ def _judged_numbers_of(version: int) -> Any:
             )
             if kind == NOTHING:
                 low, high, score = _code(book, classes, text, lower, start, starts, ends, asked, line)
-                if score:
+                if score == 0:
+                    add(left, start, end, found[0, 0], 0)
+                    continue
+                if score > 0:
                     start, end, kind, done = low, high, REFERENCE, high
-            if kind == NOTHING or (score and score / 100 >= floor):
-                international = kind != NOTHING and kind != REFERENCE and _is_international(text, start)
-                rows[count, 0], rows[count, 1] = start - international, end
-                rows[count, 2], rows[count, 3] = kind, score
-                count += 1
-        return rows[:count]
+            if score > 0 and score / 100 >= floor:
+                international = kind != REFERENCE and _is_international(text, start)
+                add(found, start - international, end, kind, score)
+        return found[1 : found[0, 0] + 1], left[1 : left[0, 0] + 1]
 
     return judged_numbers
 

@@ -4,6 +4,7 @@ Loading this takes about a second (numba), and some more where nothing was compi
 of a stream without it.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -19,8 +20,28 @@ from discreet.policy.finders.fast.compiled import Array, kept
 from discreet.policy.finders.fast.findings import PARTS, secrets
 from discreet.policy.finders.fast.lines import in_lines
 from discreet.policy.finders.fast.loading import VERSION
-from discreet.policy.finders.fast.marks import ANSWER, ASKING, KIND, KNOWN, class_of, kinds_mask
-from discreet.policy.finders.fast.numbers import NOTHING, judged_numbers
+from discreet.policy.finders.fast.marks import (
+    ANSWER,
+    ASKING,
+    BOX_SIGN,
+    BOX_WORD,
+    CALENDAR,
+    JOINT,
+    KIND,
+    KNOWN,
+    MEASURE,
+    NO_NAME,
+    NOT_NAME,
+    SAID_END,
+    SHIP,
+    SMALL_STREET,
+    STREET,
+    STREET_ENDING,
+    UNIT_SIGN,
+    class_of,
+    kinds_mask,
+)
+from discreet.policy.finders.fast.numbers import judged_numbers
 from discreet.policy.finders.fast.runs import in_runs
 from discreet.policy.finders.fast.said import Said
 from discreet.policy.finders.fast.scan import numbers_and_words
@@ -37,7 +58,12 @@ PERSON, ADDRESS, BIRTH = kinds_mask(["PERSON"]), kinds_mask(["ADDRESS"]), kinds_
 NO_ROWS = np.empty((0, PARTS), np.int64)
 
 known_vocabulary = cache(vocabulary)
-ABOUT_QUESTIONS = ANSWER | KIND | ASKING
+ABOUT_QUESTIONS = ANSWER | KIND | ASKING | MEASURE
+ABOUT_ADDRESSES = (
+    ABOUT_QUESTIONS | CALENDAR | NO_NAME | NOT_NAME | JOINT | SMALL_STREET | STREET | STREET_ENDING | SAID_END | SHIP
+    | UNIT_SIGN | BOX_WORD | BOX_SIGN
+)  # fmt: skip
+"""The marks of the words that finders ask for most: a small book is read faster."""
 
 Way = tuple[Array, list[Secret]]
 """What one way of finding finds: rows with scores in hundredths, and what was left to the other finders."""
@@ -164,9 +190,10 @@ class Reading:
         if not said.in_order:
             return NO_ROWS, list(numbers.find(page))
         personal = np.zeros(len(said.part_starts), np.bool_)
-        if places := self.signs.get(signs.PERSONAL):
-            personal[np.searchsorted(said.part_starts, [at for at, _ in places], "right") - 1] = True
-        rows = judged_numbers(
+        places = self.signs.get(signs.PERSONAL, ())
+        for at, _ in places:
+            personal[bisect_right(page.part_starts, at) - 1] = True
+        rows, left = judged_numbers(
             self.questions,
             self.classes,
             self.text,
@@ -180,17 +207,18 @@ class Reading:
             page.floor,
         )
         found: list[Secret] = []
-        kept_rows = rows[:, 2] != NOTHING
-        if not kept_rows.all():
-            done = 0
-            for at, (start, end, kind, _) in enumerate(rows.tolist()):
-                if start < done:
-                    kept_rows[at] = False
-                elif kind == NOTHING:
-                    for secret in numbers.in_number(page, start, end, bool(places)):
-                        done = max(done, secret.end)
-                        found.append(secret)
-            rows = rows[kept_rows]
+        covered: list[int] = []
+        done = 0
+        for start, end, row, _ in left.tolist():
+            if start >= done:
+                for secret in numbers.in_number(page, start, end, bool(places)):
+                    done = max(done, secret.end)
+                    found.append(secret)
+                while row < len(rows) and rows[row, 0] < done:
+                    covered.append(row)
+                    row += 1
+        if covered:
+            rows = np.delete(rows, covered, 0)
         if signs.BIRTH in self.signs:
             asked = np.flatnonzero(said.asks & BIRTH)
             lines = zip(said.starts[asked].tolist(), said.ends[asked].tolist(), strict=True)
@@ -203,7 +231,7 @@ class Reading:
         if not said.in_order:
             return NO_ROWS, list(addresses.find(page))
         rows, left = address_places(
-            self.book,
+            known_vocabulary(ABOUT_ADDRESSES),
             self.classes,
             self.text,
             self.lower,

@@ -38,8 +38,8 @@ def _was_looked_for(text: Array, values: Array, first: int, count: int) -> bool:
 
 
 @compiled
-def _is_begin(names: Array, low: int, high: int, at: int) -> bool:
-    for name in range(low, high):
+def _is_begin(names: Array, at: int) -> bool:
+    for name in range(len(names)):
         if names[name, 0] == at:
             return True
     return False
@@ -71,6 +71,32 @@ def _values(book: Array, classes: Array, text: Array, lower: Array, start: int, 
                 count += 1
         at = stop
     return count
+
+
+@compiled
+def _look(
+    classes: Array, text: Array, names: Array, value: Array, begin: int, end: int, found: Array, count: int
+) -> int:
+    """Writes down all places of a value in a text but those where names begin; how many are found then."""
+    first, length, score = value
+    letter = text[first]
+    at = begin
+    while at + length <= end:
+        if text[at] != letter or not _same(text, at, first, length):
+            at += 1
+            continue
+        if _stands_by_itself(classes, text, at, at + length) and not _is_begin(names, at):
+            found[count, 0], found[count, 1], found[count, 2], found[count, 3] = at, at + length, PERSON, score
+            count += 1
+        at += length
+    return count
+
+
+@compiled
+def _grown(found: Array, count: int, more: int) -> Array:
+    larger = np.empty((2 * more, PARTS), np.int64)
+    larger[:count] = found[:count]
+    return larger
 
 
 def _told_places_of(version: int) -> Any:
@@ -105,21 +131,9 @@ def _told_places_of(version: int) -> Any:
                         many += 1
                         if _was_looked_for(text, values, 0, many):
                             continue
-                        first, length = values[many - 1, 0], values[many - 1, 1]
-                        at = begin
-                        while at + length <= end:
-                            if text[at] != text[first] or not _same(text, at, first, length):
-                                at += 1
-                                continue
-                            if _stands_by_itself(classes, text, at, at + length) and not _is_begin(names, low, high, at):
-                                if count == len(found):
-                                    larger = np.empty((2 * count, PARTS), np.int64)
-                                    larger[:count] = found
-                                    found = larger
-                                found[count, 0], found[count, 1] = at, at + length
-                                found[count, 2], found[count, 3] = PERSON, values[many - 1, 2]
-                                count += 1
-                            at += length
+                        if count + (end - begin) // values[many - 1, 1] >= len(found):
+                            found = _grown(found, count, count + end - begin)
+                        count = _look(classes, text, names[low:high], values[many - 1], begin, end, found, count)
             low = high
         return found[:count], done
 
