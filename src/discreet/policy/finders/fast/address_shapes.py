@@ -1,6 +1,6 @@
 """A run without the words around an address, and whether it surely is one, as `finders.addresses` says it.
 
-Runs that begin with other letters than those of ASCII, or have other digits, are left to that.
+Runs that have other digits than those of ASCII are left to that.
 """
 
 from discreet.policy.finders.addresses import LONGEST_TRAILING, SHORTEST
@@ -15,14 +15,17 @@ from discreet.policy.finders.fast.marks import (
     NO_NAME,
     NOT_NAME,
     SHIP,
+    SMALL,
     STREET,
     STREET_ENDING,
     UNIT_SIGN,
+    UPPER,
     WHITE,
 )
 from discreet.policy.finders.fast.vocabulary import (
     APOSTROPHE,
     COMMA,
+    CURLY,
     HYPHEN,
     LINE_END,
     POINT,
@@ -32,9 +35,10 @@ from discreet.policy.finders.fast.vocabulary import (
     marks_of,
 )
 
-NUMBER_ALONE, RUN, TRIMMED, AFTER_PHRASE, SURE, BLOCK, WORDS, WORD, DROPPED = range(9)
+NUMBER_ALONE, RUN, TRIMMED, AFTER_PHRASE, SURE, SIGNED, BLOCK, WORDS, WORD, DROPPED = range(10)
 """What is to be done with a place: look whether an address was announced; trim and judge a run; judge it; look behind a
-phrase; take it. The next three are runs without a sign: several lines, words, or one word with a number."""
+phrase; take it. The next ones are short runs with a sign and a number, and runs without a sign: several lines, words, or
+one word with a number."""
 NO_SIGN, SIGN, PERHAPS = range(3)
 LONGEST_STREET_ENDING, LONGEST_SHIP, LONGEST_BOX = ZERO + 7, 5, 7
 OPEN, CLOSE, QUOTE, SHARP = map(ord, "()>#")
@@ -85,6 +89,16 @@ def _is_digit(letter: int) -> bool:
 
 
 @compiled
+def _is_letter(classes: Array, letter: int) -> bool:
+    return classes[letter] & ALNUM != 0 and not classes[letter] & DECIMAL
+
+
+@compiled
+def _is_quote(letter: int) -> bool:
+    return letter == APOSTROPHE or letter == CURLY
+
+
+@compiled
 def _stays(book: Array, lower: Array, start: int, end: int, marks: int) -> bool:
     """Whether a word without apostrophes at the edge of a run is part of the address."""
     return not marks & (NO_NAME | NOT_NAME) or marks & BOX_WORD != 0 or _is_street(book, lower, start, end, marks)
@@ -102,19 +116,16 @@ def trimmed(book: Array, classes: Array, text: Array, lower: Array, start: int, 
             if text[at] == LINE_END:
                 start = at + 1
     while True:
-        at, small, joined = start, False, False
-        while at < end and (_is_small(lower[at]) or (lower[at] == APOSTROPHE and at > start and not joined)):
-            if text[at] == APOSTROPHE:
-                if at + 1 >= end or not _is_small(lower[at + 1]):
+        at, small, upper, joined = start, False, False, False
+        while at < end and (_is_letter(classes, text[at]) or (at > start and not joined and _is_quote(text[at]))):
+            if _is_quote(text[at]):
+                if at + 1 >= end or not _is_letter(classes, text[at + 1]):
                     break
                 joined = True
-            if text[at] > LAST_ASCII:
-                return run
-            small |= _is_small(text[at])
+            small |= classes[text[at]] & SMALL != 0
+            upper |= classes[text[at]] & UPPER != 0
             at += 1
-        if at < end and (text[at] > LAST_ASCII or (text[at] == APOSTROPHE and at + 1 < end and text[at + 1] > LAST_ASCII)):
-            return run
-        if at == start or at >= end or text[at] not in (SPACE, COMMA, POINT) or not small:
+        if at == start or at >= end or text[at] not in (SPACE, COMMA, POINT) or (upper and not small):
             break
         marks = marks_of(book, lower, start, at)
         if joined and not marks & (NO_NAME | NOT_NAME):
@@ -242,8 +253,8 @@ def sign_of(book: Array, classes: Array, lower: Array, start: int, end: int) -> 
 
 @compiled
 def judged(book: Array, classes: Array, text: Array, lower: Array, start: int, end: int) -> int:
-    """SURE, if a run has more than two words, and a state with a ZIP code, or a number and a sign; TRIMMED, if it has
-    a sign else; and what it is without one: DROPPED, if only what announces it can make it an address."""
+    """SURE, if a run has more than two words, and a state with a ZIP code, or a number and a sign; SIGNED with
+    fewer words; TRIMMED, if it has a sign else; and what it is without one: DROPPED, if only what announces it can make it an address."""
     words = 0
     number = code = lines = letters = False
     for at in range(start, end):
@@ -262,7 +273,9 @@ def judged(book: Array, classes: Array, text: Array, lower: Array, start: int, e
         return SURE
     sign = sign_of(book, classes, lower, start, end)
     if sign != NO_SIGN:
-        return SURE if sign == SIGN and words > 2 and number else TRIMMED
+        if sign == PERHAPS or not number:
+            return TRIMMED
+        return SURE if words > 2 else SIGNED
     if not number or not letters:
         return DROPPED
     return BLOCK if lines and words > 3 else WORDS if words > 1 else WORD

@@ -16,6 +16,7 @@ from discreet.policy.finders.fast.address_shapes import (
     PERHAPS,
     RUN,
     SIGN,
+    SIGNED,
     SURE,
     TRIMMED,
     WORDS,
@@ -48,13 +49,13 @@ LONGEST_SAID = 40
 LONGEST_SAID_END = ZERO + 9
 BEFORE_AT = tuple(
     {
-        ord(word[-2]) << 8 | ord(word[-1])
-        for word in "live lives living stay stays located meet you corner side stop is are sits enter".split()
+        ord(word[-3]) << 16 | ord(word[-2]) << 8 | ord(word[-1])
+        for word in "live lives living stay stays located meet you corner side stop are sits enter".split()
     }
 )
-"""The last two letters of words that `at`, `on`, `of` or `in` may stand behind in `addresses.SAID`."""
+"""The last three letters of words that `at`, `on`, `of` or `in` may stand behind in `addresses.SAID`."""
 BLOCKED, AFTER = 55, 60
-"""The scores of runs that are a block or an answer, and of streets behind a phrase that says so."""
+"""The scores of runs that are a block or an answer, and of streets behind a phrase that says so or with few words."""
 WEAKLY = round(100 * WEAK)
 
 
@@ -192,9 +193,12 @@ def _may_be_said(
             if last >= 4 and lower[last - 3] == SPACE and lower[last - 4] == ord("s"):
                 return True
         elif second == ord("f") or second == ord("n") or (first == ord("a") and second == ord("t")):
-            # `at`, `on`, `of` and `in` only behind some words
-            if last >= 5 and lower[last - 3] == SPACE and (lower[last - 5] << 8 | lower[last - 4]) in BEFORE_AT:
-                return True
+            # `at`, `on`, `of` and `in` only behind some words, and behind all that end in `is`
+            if last >= 5 and lower[last - 3] == SPACE:
+                if lower[last - 5] == ord("i") and lower[last - 4] == ord("s"):
+                    return True
+                if last >= 6 and (lower[last - 6] << 16 | lower[last - 5] << 8 | lower[last - 4]) in BEFORE_AT:
+                    return True
         else:
             return True
     # Where it is unsure what was asked, all bits are set.
@@ -262,6 +266,9 @@ def _address_places_of(version: int) -> Any:
                     low, high = starts[line], ends[line]
                     if _may_be_said(book, classes, lower, first, low, high, asked[line], kind):
                         sort = TRIMMED
+                    elif sort == SIGNED:
+                        alone = is_alone(book, classes, text, lower, low, high, first, last)
+                        score = SURELY if alone else AFTER
                     elif sort == BLOCK or (
                         sort != DROPPED and is_alone(book, classes, text, lower, low, high, first, last)
                     ):

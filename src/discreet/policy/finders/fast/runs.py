@@ -43,7 +43,7 @@ from discreet.policy.finders.fast.vocabulary import (
 )
 from discreet.policy.finders.names import PARTICLES
 
-HARD_SPACE, SIGMA, LONGER = 0xA0, 0x3A3, 0x130
+HARD_SPACE, LONGER = 0xA0, 0x130
 LONGEST_PARTICLE = max(map(len, PARTICLES.split("|")))
 LONGEST_BEFORE = 11
 """So many characters before a run may be a title."""
@@ -140,11 +140,11 @@ def _before(lower: Array, start: int) -> int:
 def _is_odd(text: Array, start: int, end: int) -> bool:
     """Whether only Python knows the form of a word.
 
-    It has a letter whose small form depends on where it stands, or another apostrophe than the lists have, or ends in
-    an 's that belongs to it.
+    It has the letter that is longer in lower case, or another apostrophe than the lists have, or ends in an 's that
+    belongs to it. (A sigma is another letter at the end of a word, but no list has a word with either.)
     """
     for at in range(start, end):
-        if text[at] == SIGMA or text[at] == LONGER or text[at] == CURLY:
+        if text[at] == LONGER or text[at] == CURLY:
             return True
     return end - start > 2 and text[end - 1] == ord("s") and text[end - 2] == APOSTROPHE
 
