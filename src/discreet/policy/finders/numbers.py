@@ -107,9 +107,7 @@ def _places(lower: str, word: str) -> Iterator[int]:
         at = lower.find(word, at + 1)
 
 
-def births_about(
-    page: Page, words: Iterable[tuple[int, int]], asked: Iterable[tuple[int, int]]
-) -> Iterator[Secret]:
+def births_about(page: Page, words: Iterable[tuple[int, int]], asked: Iterable[tuple[int, int]]) -> Iterator[Secret]:
     """Those in the lines behind words about births, or in lines that answer: a search in all of a text is slow."""
     lines = list(asked)
     ends: dict[int, int] = {}

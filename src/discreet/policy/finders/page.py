@@ -289,12 +289,3 @@ class Page:
         if len(rest) > LONGEST_FRAME or stretch.start == stretch.end:
             return False
         return ANSWER_WORDS.issuperset(WORD.findall(rest)) and not any(map(str.isdigit, rest))
-
-
-def matches_at(pattern: re.Pattern[str], text: str, places: Iterable[tuple[int, int]]) -> Iterator[re.Match[str]]:
-    """All matches of a pattern that can only begin at these places."""
-    after = 0
-    for at, _ in places:
-        if at >= after and (match := pattern.match(text, at)):
-            after = match.end()
-            yield match

@@ -37,8 +37,8 @@ from discreet.policy.finders.fast.vocabulary import (
 
 NUMBER_ALONE, RUN, TRIMMED, AFTER_PHRASE, SURE, SIGNED, BLOCK, WORDS, WORD, DROPPED = range(10)
 """What is to be done with a place: look whether an address was announced; trim and judge a run; judge it; look behind a
-phrase; take it. The next ones are short runs with a sign and a number, and runs without a sign: several lines, words, or
-one word with a number."""
+phrase; take it. The next ones are short runs with a sign and a number, and runs without a sign: several lines, words,
+or one word with a number."""
 NO_SIGN, SIGN, PERHAPS = range(3)
 LONGEST_STREET_ENDING, LONGEST_SHIP, LONGEST_BOX = ZERO + 7, 5, 7
 OPEN, CLOSE, QUOTE, SHARP = map(ord, "()>#")
@@ -95,7 +95,7 @@ def _is_letter(classes: Array, letter: int) -> bool:
 
 @compiled
 def _is_quote(letter: int) -> bool:
-    return letter == APOSTROPHE or letter == CURLY
+    return letter in (APOSTROPHE, CURLY)
 
 
 @compiled
@@ -222,7 +222,7 @@ def _unit_or_box(book: Array, classes: Array, lower: Array, start: int, end: int
 
 @compiled
 def _is_edge(letter: int) -> bool:
-    return letter == POINT or letter == COMMA or letter == OPEN or letter == CLOSE
+    return letter in (POINT, COMMA, OPEN, CLOSE)
 
 
 @compiled
@@ -253,8 +253,11 @@ def sign_of(book: Array, classes: Array, lower: Array, start: int, end: int) -> 
 
 @compiled
 def judged(book: Array, classes: Array, text: Array, lower: Array, start: int, end: int) -> int:
-    """SURE, if a run has more than two words, and a state with a ZIP code, or a number and a sign; SIGNED with
-    fewer words; TRIMMED, if it has a sign else; and what it is without one: DROPPED, if only what announces it can make it an address."""
+    """What a run is: SURE, if it has more than two words, and a state with a ZIP code, or a number and a sign.
+
+    SIGNED with fewer words; TRIMMED, if it has a sign else; and what it is without one: DROPPED, if only what announces
+    it can make it an address.
+    """
     words = 0
     number = code = lines = letters = False
     for at in range(start, end):

@@ -20,13 +20,13 @@ from discreet.policy.finders.fast.address_shapes import (
     SURE,
     TRIMMED,
     WORDS,
-    ends_with,
     is_ship,
     judged,
     sign_of,
     trimmed,
 )
-from discreet.policy.finders.fast.around import asked_at, is_alone, line_of
+from discreet.policy.finders.fast.announcing import may_be_said
+from discreet.policy.finders.fast.around import is_alone, line_of
 from discreet.policy.finders.fast.compiled import ZERO, Array, compiled, kept
 from discreet.policy.finders.fast.findings import ADDRESS, PARTS, add
 from discreet.policy.finders.fast.loading import VERSION
@@ -36,7 +36,6 @@ from discreet.policy.finders.fast.marks import (
     CAPITAL,
     JOINT,
     LOWER,
-    SAID_END,
     SMALL_STREET,
     UPPER,
 )
@@ -45,15 +44,6 @@ from discreet.policy.finders.fast.vocabulary import COMMA, HYPHEN, LINE_END, POI
 OPEN, CLOSE, SLASH = map(ord, "()/")
 SURELY = round(100 * addresses.SURE)
 FARTHEST_BACK = 24
-LONGEST_SAID = 40
-LONGEST_SAID_END = ZERO + 9
-BEFORE_AT = tuple(
-    {
-        ord(word[-3]) << 16 | ord(word[-2]) << 8 | ord(word[-1])
-        for word in "live lives living stay stays located meet you corner side stop are sits enter".split()
-    }
-)
-"""The last three letters of words that `at`, `on`, `of` or `in` may stand behind in `addresses.SAID`."""
 BLOCKED, AFTER = 55, 60
 """The scores of runs that are a block or an answer, and of streets behind a phrase that says so or with few words."""
 WEAKLY = round(100 * WEAK)
@@ -178,33 +168,6 @@ def _begin(book: Array, classes: Array, text: Array, start: int, at: int) -> int
     return max(start, before) if is_ship(book, text, before) else begin
 
 
-@compiled
-def _may_be_said(
-    book: Array, classes: Array, lower: Array, start: int, line: int, end: int, asked: int, kind: int
-) -> bool:
-    """Whether what stands before a place in a line, or a question, may announce an address there."""
-    last = start
-    while last > 0 and last > start - LONGEST_SAID and not in_word(classes, lower[last - 1]):
-        last -= 1
-    if ends_with(book, lower, max(0, start - LONGEST_SAID), last, LONGEST_SAID_END, ZERO + SAID_END):
-        first, second = lower[last - 2], lower[last - 1]
-        if first == ord("i") and second == ord("s"):
-            # of what ends in `is`, only `address is` and `addresses is` say anything
-            if last >= 4 and lower[last - 3] == SPACE and lower[last - 4] == ord("s"):
-                return True
-        elif second == ord("f") or second == ord("n") or (first == ord("a") and second == ord("t")):
-            # `at`, `on`, `of` and `in` only behind some words, and behind all that end in `is`
-            if last >= 5 and lower[last - 3] == SPACE:
-                if lower[last - 5] == ord("i") and lower[last - 4] == ord("s"):
-                    return True
-                if last >= 6 and (lower[last - 6] << 16 | lower[last - 5] << 8 | lower[last - 4]) in BEFORE_AT:
-                    return True
-        else:
-            return True
-    # Where it is unsure what was asked, all bits are set.
-    return asked_at(book, lower, line, end, asked, start) & kind != 0
-
-
 def _address_places_of(version: int) -> Any:
     @kept
     def address_places(
@@ -245,7 +208,7 @@ def _address_places_of(version: int) -> Any:
                 continue
             if whole or (end <= beside and _stands_alone(book, classes, text, start, at, past)):
                 line = line_of(starts, at, line)
-                if past - at >= SHORTEST and _may_be_said(
+                if past - at >= SHORTEST and may_be_said(
                     book, classes, lower, at, starts[line], ends[line], asked[line], kind
                 ):
                     add(left, at, past, NUMBER_ALONE, 0)
@@ -264,7 +227,7 @@ def _address_places_of(version: int) -> Any:
                 if sort > SURE and last - first >= SHORTEST:
                     line = line_of(starts, first, line)
                     low, high = starts[line], ends[line]
-                    if _may_be_said(book, classes, lower, first, low, high, asked[line], kind):
+                    if may_be_said(book, classes, lower, first, low, high, asked[line], kind):
                         sort = TRIMMED
                     elif sort == SIGNED:
                         alone = is_alone(book, classes, text, lower, low, high, first, last)

@@ -13,7 +13,7 @@ from discreet.policy.finders.labels import FARTHEST_COLON
 
 COLON, TAB, QUOTE, STAR = map(ord, ":\t>*")
 START, END, SPEAKER, NAMED, COLUMNS = range(5)
-"""Of each line: where what is said begins and ends, the number of who says it, and what the label announces, in bits."""
+"""Of each line: where what is said begins and ends, the number of who says it, and what its label announces (bits)."""
 IN_ORDER, DIALOG, FLAGS = range(3)
 MOST_BEFORE, LONGEST_LABEL = 4, 25
 MOST_LABELS = 64

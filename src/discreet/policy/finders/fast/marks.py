@@ -60,6 +60,13 @@ BOX_WORD = 1 << 57
 BOX_SIGN = 1 << 58
 MEASURE = 1 << 59
 
+ABOUT_QUESTIONS = ANSWER | KIND | ASKING | MEASURE
+ABOUT_ADDRESSES = (
+    ABOUT_QUESTIONS | CALENDAR | NO_NAME | NOT_NAME | JOINT | SMALL_STREET | STREET | STREET_ENDING | SAID_END | SHIP
+    | UNIT_SIGN | BOX_WORD | BOX_SIGN
+)  # fmt: skip
+"""The marks of the words that finders ask for most: a small book is read faster."""
+
 UNIT_WORDS_OF_SIGNS = word_set("apt apartment suite ste unit floor fl flat room rm building bldg")
 BOX_WORDS_OF_SIGNS = word_set("psc p po pobox box postbox apo dpo fpo uss usns usnv uscgc")
 """Every sign that `addresses.SIGN` matches begins with one of these words."""

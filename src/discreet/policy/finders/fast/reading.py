@@ -20,36 +20,17 @@ from discreet.policy.finders.fast.compiled import Array, kept
 from discreet.policy.finders.fast.findings import PARTS, secrets
 from discreet.policy.finders.fast.lines import in_lines
 from discreet.policy.finders.fast.loading import VERSION
-from discreet.policy.finders.fast.marks import (
-    ANSWER,
-    ASKING,
-    BOX_SIGN,
-    BOX_WORD,
-    CALENDAR,
-    JOINT,
-    KIND,
-    KNOWN,
-    MEASURE,
-    NO_NAME,
-    NOT_NAME,
-    SAID_END,
-    SHIP,
-    SMALL_STREET,
-    STREET,
-    STREET_ENDING,
-    UNIT_SIGN,
-    class_of,
-    kinds_mask,
-)
+from discreet.policy.finders.fast.marks import ABOUT_ADDRESSES, ABOUT_QUESTIONS, KNOWN, class_of, kinds_mask
 from discreet.policy.finders.fast.numbers import judged_numbers
 from discreet.policy.finders.fast.runs import in_runs
 from discreet.policy.finders.fast.said import Said
 from discreet.policy.finders.fast.scan import numbers_and_words
 from discreet.policy.finders.fast.settling import secrets_of_texts
+from discreet.policy.finders.fast.signs import matches_at
 from discreet.policy.finders.fast.told import told_places
 from discreet.policy.finders.fast.turns import short_replies
 from discreet.policy.finders.fast.vocabulary import code_points, vocabulary
-from discreet.policy.finders.page import Page, matches_at
+from discreet.policy.finders.page import Page
 from discreet.text.records import Secret
 
 LETTERS = 0x110000
@@ -58,13 +39,6 @@ PERSON, ADDRESS, BIRTH = kinds_mask(["PERSON"]), kinds_mask(["ADDRESS"]), kinds_
 NO_ROWS = np.empty((0, PARTS), np.int64)
 
 known_vocabulary = cache(vocabulary)
-ABOUT_QUESTIONS = ANSWER | KIND | ASKING | MEASURE
-ABOUT_ADDRESSES = (
-    ABOUT_QUESTIONS | CALENDAR | NO_NAME | NOT_NAME | JOINT | SMALL_STREET | STREET | STREET_ENDING | SAID_END | SHIP
-    | UNIT_SIGN | BOX_WORD | BOX_SIGN
-)  # fmt: skip
-"""The marks of the words that finders ask for most: a small book is read faster."""
-
 Way = tuple[Array, list[Secret]]
 """What one way of finding finds: rows with scores in hundredths, and what was left to the other finders."""
 

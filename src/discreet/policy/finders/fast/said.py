@@ -7,7 +7,7 @@ import numpy as np
 
 from discreet.policy.finders.asking import NOTHING
 from discreet.policy.finders.fast.compiled import Array
-from discreet.policy.finders.fast.labels import COLUMNS, END, NAMED, SPEAKER, START, page_lines
+from discreet.policy.finders.fast.labels import COLUMNS, END, SPEAKER, START, page_lines
 from discreet.policy.finders.fast.marks import KIND_NAMES, kinds_mask
 from discreet.policy.finders.fast.turns import NO_ONE, WALL, asked_before
 from discreet.policy.finders.labels import Line, lines_of

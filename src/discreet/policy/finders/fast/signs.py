@@ -1,5 +1,7 @@
-"""Where rare words and signs stand that several finders begin with: one walk over a page instead of a search for each."""
+"""Where rare words and signs stand that finders begin with: one walk over a page instead of a search for each."""
 
+import re
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -94,7 +96,7 @@ def _signs_of(version: int) -> Any:
         key = ZERO
         for after in range(len(lower)):
             letter = lower[after]
-            if letter == POINT or letter == COLON or letter == HYPHEN:
+            if letter in (POINT, COLON, HYPHEN):
                 form = _form(classes, text, after)
                 if form >= 0:
                     found[count, 0], found[count, 1], found[count, 2] = form, after, after
@@ -133,3 +135,12 @@ def signs_of(classes: Array, text: Array, lower: Array) -> dict[int, list[tuple[
     for sort, start, end in signs(*words(), classes, text, lower).tolist():
         found.setdefault(sort, []).append((start, end))
     return found
+
+
+def matches_at(pattern: re.Pattern[str], text: str, places: Iterable[tuple[int, int]]) -> Iterator[re.Match[str]]:
+    """All matches of a pattern that can only begin at these places."""
+    after = 0
+    for at, _ in places:
+        if at >= after and (match := pattern.match(text, at)):
+            after = match.end()
+            yield match

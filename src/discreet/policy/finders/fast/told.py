@@ -39,10 +39,10 @@ def _was_looked_for(text: Array, values: Array, first: int, count: int) -> bool:
 
 @compiled
 def _is_begin(names: Array, at: int) -> bool:
-    for name in range(len(names)):
-        if names[name, 0] == at:
-            return True
-    return False
+    name = 0
+    while name < len(names) and names[name, 0] != at:
+        name += 1
+    return name < len(names)
 
 
 @compiled
