@@ -43,7 +43,7 @@ def _may_be_account(text: Array, start: int, end: int) -> bool:
     if end - start < 4 or not is_digit(text[start + 2]) or not is_digit(text[start + 3]):
         return False
     first, second = (np.int64(text[start]) & ~32) - ord("A"), (np.int64(text[start + 1]) & ~32) - ord("A")
-    return 0 <= first < 26 and 0 <= second < 26 and bool(COUNTRIES[first, second])
+    return bool(0 <= first < 26 and 0 <= second < 26 and COUNTRIES[first, second])
 
 
 @compiled

@@ -63,7 +63,7 @@ def _label(text: Array, start: int, end: int) -> tuple[int, int, int]:
 
 @compiled
 def _same(text: Array, one: Array, other: Array) -> bool:
-    length = one[1] - one[0]
+    length: int = one[1] - one[0]
     if length != other[1] - other[0]:
         return False
     at = 0

@@ -2,6 +2,7 @@
 
 from itertools import chain
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
@@ -80,7 +81,7 @@ class Said:
         if not any(turns):
             return np.full(len(turns), UNKNOWN), np.empty((0, COLUMNS), np.int64)
         given = np.array(list(map(len, turns)), np.int64)
-        flat = list(chain.from_iterable(chain.from_iterable(turns)))
+        flat: list[Any] = list(chain.from_iterable(chain.from_iterable(turns)))
         said = np.zeros((len(flat) // 3, COLUMNS), np.int64)
         shift = np.repeat(self.part_starts, given)
         said[:, START], said[:, END] = shift + flat[1::3], shift + flat[2::3]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.policy.finders.fast.compiled import ZERO, Array, compiled, kept
+from discreet.policy.finders.fast.compiled import ZERO, Array, Number, compiled, kept
 from discreet.policy.finders.fast.findings import KINDS, PARTS, SCORES, numbered
 from discreet.policy.finders.fast.loading import VERSION
 from discreet.text.records import Secret
@@ -18,7 +18,7 @@ SCORE_OF = np.array(SCORES)
 
 
 @compiled
-def _is_before(rows: Array, one: int, other: int) -> bool:
+def _is_before(rows: Array, one: Number, other: Number) -> bool:
     """Whether of two findings with the same start one comes first."""
     for column in range(END, PARTS):
         if rows[one, column] != rows[other, column]:
@@ -31,6 +31,8 @@ def _in_order(rows: Array, thresholds: Array, letters: int) -> Array:
     """The findings that reach the threshold of their kind, sorted: there are few at one place, so each has a list."""
     first, after = np.full(letters + 1, NO_ROW, np.int32), np.empty(len(rows), np.int32)
     count = ZERO
+    last: Number
+    at: Number
     for row in range(len(rows)):
         if rows[row, SCORE] < thresholds[np.int64(rows[row, KIND])]:
             continue
@@ -46,8 +48,8 @@ def _in_order(rows: Array, thresholds: Array, letters: int) -> Array:
             after[last] = row
     order = np.empty(count, np.int64)
     count = ZERO
-    for start in range(letters + 1):
-        at = np.int64(first[start])
+    for place in range(letters + 1):
+        at = np.int64(first[place])
         while at != NO_ROW:
             order[count] = at
             count += 1
@@ -73,7 +75,9 @@ def _settled_of(version: int) -> Any:
         rows[len(sure) :] = rest
         order = _in_order(rows, thresholds, letters)
         spans, scores = np.empty((len(order), 3), np.int64), np.empty(len(order), np.float64)
-        most = reach = length = ZERO
+        most = ZERO
+        reach: Number = ZERO
+        length: Number = ZERO
         best = 0.0
         for row in order:
             start, end = np.int64(rows[row, START]), np.int64(rows[row, END])

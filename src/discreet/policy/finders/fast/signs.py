@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreet.policy.finders import addresses, keys, numbers, online
-from discreet.policy.finders.fast.compiled import ZERO, Array, compiled, kept
+from discreet.policy.finders.fast.compiled import ZERO, Array, Number, compiled, kept
 from discreet.policy.finders.fast.digits import is_digit
 from discreet.policy.finders.fast.loading import VERSION
 from discreet.policy.finders.fast.marks import DECIMAL
@@ -93,7 +93,7 @@ def _signs_of(version: int) -> Any:
         assert version
         found = np.empty((MOST_AT_ONE_PLACE * len(text), 3), np.int64)
         count = ZERO
-        key = ZERO
+        key: Number = ZERO
         for after in range(len(lower)):
             letter = lower[after]
             if letter in (POINT, COLON, HYPHEN):
@@ -117,7 +117,7 @@ def _signs_of(version: int) -> Any:
 
 @compiled
 def _stands_at(lower: Array, at: int, word: Array) -> bool:
-    length = word[LENGTH]
+    length: int = word[LENGTH]
     if at < 0 or at + length > len(lower):
         return False
     same = 0
