@@ -1,6 +1,8 @@
 """Compiled loops make the same secrets of findings as the others, and know the words they need to know."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +60,19 @@ def test_signs_are_where_a_search_finds_them(text: str) -> None:
     for sort, words in signs.WORDS.items():
         places = {(at, at + len(word)) for word in words for at in range(len(text)) if text.startswith(word, at)}
         assert set(found.get(sort, ())) == places
+
+
+def test_whatever_is_compiled_is_compiled_before_a_stream_is_read() -> None:
+    code = (
+        "from discreet.policy.finders.fast.loading import loaded; loaded();"
+        "from discreet.policy.finders.fast import reading, said, settling, signs, vocabulary;"
+        "kept = [made for module in (reading, said, settling, signs, vocabulary) for made in vars(module).values()"
+        " if hasattr(made, 'signatures') and made.targetoptions.get('nogil')"
+        " and not made.targetoptions.get('no_cpython_wrapper')];"
+        "assert len(kept) > 10, kept; print([made for made in kept if not made.signatures])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]", done.stderr
 
 
 def test_a_code_that_is_a_measure_is_no_code() -> None:

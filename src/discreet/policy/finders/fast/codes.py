@@ -5,7 +5,7 @@ import numpy as np
 from discreet.policy.finders import checksums, numbers
 from discreet.policy.finders.fast.around import announced, line_of
 from discreet.policy.finders.fast.asking import UNSURE
-from discreet.policy.finders.fast.compiled import Array, compiled
+from discreet.policy.finders.fast.compiled import ZERO, Array, compiled
 from discreet.policy.finders.fast.digits import is_digit, is_plain
 from discreet.policy.finders.fast.marks import MEASURE, WHITE, kinds_mask
 from discreet.policy.finders.fast.vocabulary import COMMA, POINT, QUESTION, SPACE, marks_of
@@ -97,7 +97,7 @@ def code_around(
         return nothing
     if last < len(text) and not (classes[text[last]] & WHITE or text[last] in (POINT, COMMA, QUESTION)):
         return nothing
-    digits = changes = 0
+    digits = changes = ZERO
     for at in range(first, last):
         digits += is_digit(text[at])
         changes += at > first and is_digit(text[at]) != is_digit(text[at - 1])

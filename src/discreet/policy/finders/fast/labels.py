@@ -137,7 +137,8 @@ def _page_lines_of(version: int) -> Any:
             at, end = starts[part], ends[part]
             if given[part] >= 0:
                 for row in range(taken, taken + given[part]):
-                    lines[:, count] = said[row]
+                    for column in range(COLUMNS):
+                        lines[column, count] = said[row, column]
                     count += 1
                 taken += given[part]
             else:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 ENOUGH, ENOUGH_TO_COMPILE = 500_000, 10_000_000
 """So many characters are read in a process without the compiled finders; more where they are not compiled yet."""
-SOME_TEXT = "Warm up, please: Zebulon 22 and thnks"
+SOME_TEXT = "Warm up, please: Mr. Zebulon 22 and thnks. Your name?"
+"""Every loop is called when this is read."""
 
 _characters = 0
 

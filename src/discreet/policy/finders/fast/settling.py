@@ -72,7 +72,9 @@ def _settled_of(version: int) -> Any:
         for row in range(len(sure)):
             rows[row, START], rows[row, END], rows[row, KIND] = sure[row, START], sure[row, END], sure[row, KIND]
             rows[row, SCORE] = SCORE_OF[sure[row, SCORE]]
-        rows[len(sure) :] = rest
+        for row in range(len(rest)):
+            for column in range(PARTS):
+                rows[len(sure) + row, column] = rest[row, column]
         order = _in_order(rows, thresholds, letters)
         spans, scores = np.empty((len(order), 3), np.int64), np.empty(len(order), np.float64)
         most = ZERO

@@ -95,7 +95,9 @@ def _look(
 @compiled
 def _grown(found: Array, count: int, more: int) -> Array:
     larger = np.empty((2 * more, PARTS), np.int64)
-    larger[:count] = found[:count]
+    for row in range(count):
+        for column in range(PARTS):
+            larger[row, column] = found[row, column]
     return larger
 
 
