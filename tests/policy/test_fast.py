@@ -2,16 +2,17 @@
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.policy.finders import addresses, answers, numbers, people
+from discreet.policy.finders import addresses, answers, keys, numbers, online, people
 from discreet.policy.finders.fast import loading
-from discreet.policy.finders.page import Page
+from discreet.policy.finders.page import WALL, Page
 from discreet.policy.pii import pii
 from discreet.text.records import Record, Secret, Turn
 
@@ -28,13 +29,25 @@ NAMES: str = (
 NUMBERS: str = (
     "ssn |social security |order |card |dob |born on |zip |phone |account |aged |years old|y/o|1999 |1999-2001|"
     "2020-01-02|22|756 |4111 1111 1111 1111|078-05-1120|555-867-5309|+|(|)|$|.|,|-|/|A1B2|12.5|123456|9999 9999 9999|"
-    "21000002|1|٣٤٥٦|²| pin |last four |what is your order number? |where is it? |USER: |yes |it's |\n| "
+    "21000002|1|٣٤٥٦|²| pin |last four |what is your order number? |where is it? |USER: |yes |it's |\n| |AB|ZQXW|a1b|"
+    "10th|60s|5kg|5years|covid19|mp3|GB|82WEST12345698765432|X1234567| turned | age is |7th of may 1980|12345678Z"
 )
 STREETS: str = (
     "22 |Elm St|Elm Street, |Apt. 4|, |\n|> |?|IL 62704|P.O. Box 12|PO Box |of the |de la |and |rue |via |(The |)|#4 |"
     "nan |address is |lives at |live on |located |the corner of |send it to |May |USS |USNS Zork |Are |What |Track |-|"
     ".|AGZIM5T6KL|123-45678-1234|postbox12|12weg| - |Springfield|small |my |where do you live? |USER: |BOT: |yes |1984|"
-    "Straße 5 "
+    "Straße 5 |Apt 7b|suite #|unit 5 box|PSC 12, Box 3|FPO AE |Room |Østergade 9|Ünal |Rue Ä|Don't |We’ll |is at |"
+    "founded in |sits on |٣ |Loorenstrasse 149"
+)
+NET: str = (
+    "ann.lee@example.org|ann at example dot org|ann 83 gmailcom|yahoo co in|bitcoin|example.com|.co|.com/x|.info|"
+    "www.|http://|://user:pw@x.io|1.2.3.4|.255.1.10|300.1.1.1|fe80::1|::|00:1b:44:11:3a:b7|-aa-bb-cc-dd|:12:|٣.٤.٥.٦|"
+    "password is hunter2|pin: 4321|pin 4321|otp |cvv is 123|my pwd x9|security answer zork|PRIVATE KEY|"
+    "-----BEGIN PRIVATE KEY-----|AKIAIOSFODNN7EXAMPLE|4f9d0c2ba1e87736|İ| |\n|,|USER: "
+)
+LABELS: str = (
+    "USER: |BOT : |> Name: |Phone:|Who is: |Where: |- A.B'c-d:|*** x:|    Order no  :|\tTab: |::|a" + "b" * 24 + ":|"
+    "ann|555 0101|your name?|ok|\n|\n|\n| |?"
 )
 FLOORS = st.sampled_from([0.0, 0.36, 0.5, 0.7])
 
@@ -48,6 +61,13 @@ def reading() -> Callable[[Page], object]:
     made = loading.loaded()
     assert made is not None
     return made
+
+
+def secrets(rows: Any) -> list[Secret]:
+    """Rows as secrets; the compiler is not loaded before a test needs it."""
+    from discreet.policy.finders.fast import findings
+
+    return findings.secrets(rows)
 
 
 def counted(secrets: Iterable[Secret], floor: float) -> dict[tuple[int, int, str], float]:
@@ -73,22 +93,31 @@ def same(reading, text: list[str], turns: list[int], floor: float) -> None:
     fast = reading(page)
     assert page.asked == slow.asked
     assert page.pieces == slow.pieces
+    assert page.dialog == slow.dialog
     assert page.long_words == slow.long_words
+    assert [line[:2] for line in page.lines] == [line[:2] for line in slow.lines]
+    assert [line[2] in ("", WALL) for line in page.lines] == [line[2] in ("", WALL) for line in slow.lines]
     assert [tuple(span) for span in fast.numbers.tolist()] == slow.numbers
-    ways: list[tuple[Iterator[Secret], Iterator[Secret]]] = [
+    ways = [
         (fast.chat(), answers.find(slow)),
         (fast.names(), people.find(slow)),
         (fast.numbered(), numbers.find(slow)),
         (fast.addresses(), addresses.find(slow)),
+        (([], fast.online()), online.find(slow)),
+        (([], fast.keys()), keys.find(slow)),
     ]
-    for quick, obvious in ways:
+    for (rows, more), obvious in ways:
+        quick = [*(secrets(rows) if len(rows) else ()), *more]
         assert counted(quick, floor) == counted(obvious, floor)
 
 
 TURNS = st.lists(st.integers(0, 60), max_size=4)
 
 
-@pytest.mark.parametrize("pieces", [CHAT, NAMES, NUMBERS, STREETS], ids=["chat", "names", "numbers", "streets"])
+KINDS_OF_TEXT = {"chat": CHAT, "names": NAMES, "numbers": NUMBERS, "streets": STREETS, "net": NET, "labels": LABELS}
+
+
+@pytest.mark.parametrize("pieces", KINDS_OF_TEXT.values(), ids=KINDS_OF_TEXT)
 def test_every_page_is_read_as_without_the_compiler(reading, pieces: str) -> None:
     @settings(derandomize=True, deadline=None, max_examples=150)
     @given(st.lists(texts(pieces), min_size=1, max_size=3), TURNS, FLOORS)
@@ -99,7 +128,7 @@ def test_every_page_is_read_as_without_the_compiler(reading, pieces: str) -> Non
 
 
 @settings(derandomize=True, deadline=None, max_examples=150)
-@given(st.lists(texts(CHAT, NAMES, NUMBERS, STREETS), min_size=1, max_size=4), TURNS, FLOORS)
+@given(st.lists(texts(CHAT, NAMES, NUMBERS, STREETS, NET, LABELS), min_size=1, max_size=4), TURNS, FLOORS)
 def test_pages_of_all_kinds_of_text_are_read_as_without_the_compiler(text, turns, floor) -> None:
     same(loading.loaded(), text, turns, floor)
 
@@ -121,6 +150,17 @@ def test_misspelt_words_are_as_ordinary_as_the_lists_say(reading) -> None:
         for cut in (0, 1)
     }
     same(reading, ["\n".join(sorted(slips))], [], 0.0)
+
+
+def test_names_that_were_told_are_found_in_all_of_a_long_text_and_of_a_short_one(reading) -> None:
+    short = "BOT: Your name?\nUSER: Zebulon Rose-Lee\nZebulon, xZebulon Zebulon. Mr. Rose-Lee and Rose-Lee\n"
+    for text in (short, short * 40, "Dr. Ann Ann Ann Dr. Annika " * 20):
+        same(reading, [text, "Zebulon", short], [], 0.0)
+
+
+def test_a_text_with_more_labels_than_are_compared_is_read_as_another(reading) -> None:
+    for count in (63, 64, 65, 200):
+        same(reading, ["\n".join(f"L{'abc'[at % 3]}: your name?" for at in range(count)), "A: x\nB: y\nA: z"], [], 0.5)
 
 
 def test_a_long_stream_gives_what_single_records_give(monkeypatch: pytest.MonkeyPatch) -> None:

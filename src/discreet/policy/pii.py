@@ -24,7 +24,7 @@ import gc
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import tee
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import SettingError
 from discreet.policy.contract import POLICIES, Policy
@@ -34,9 +34,6 @@ from discreet.policy.finders.page import Page, Part
 from discreet.policy.language import chosen_model, documents, installed_model, load, remembered
 from discreet.policy.scored import Scored
 from discreet.text.records import Record, Secret, Turn
-
-if TYPE_CHECKING:
-    from discreet.policy.finders.fast.reading import Reading
 
 FINDERS = (online, keys, numbers, addresses, people, answers)
 ENTITIES = {
@@ -82,19 +79,22 @@ class PII(Scored):
     def _found(self, record: Record) -> list[Secret]:
         return self._on_page(Page(record.text, record.turns))
 
-    def _on_page(self, page: Page, reading: type["Reading"] | None = None) -> list[Secret]:
-        """What all finders find; those that are compiled, where they are given, find what the others find."""
+    def _on_page(self, page: Page) -> list[Secret]:
+        """What all finders find."""
         page.floor = self.floor
         found: list[Secret] = []
-        ways = (finder.find(page) for finder in FINDERS) if reading is None else reading(page).ways()
-        for way in ways:
-            found += way
+        for finder in FINDERS:
+            found += finder.find(page)
         if page.floor <= doubts.HIGHEST:
             found += doubts.find(page)
         return found
 
     def _secrets_of_batch(self, records: Sequence[Record]) -> list[tuple[Secret, ...]]:
         """The secrets of several records, put on one page; each text once, however often it comes."""
+        every = [record.text for record in records]
+        if len(set(every)) == len(every):
+            with _nothing_collected():
+                return self._of_texts([(record.text, record.turns) for record in records])
         texts: list[tuple[str, tuple[Turn, ...]]] = []
         seen: dict[str, int] = {}
         places: list[int] = []
@@ -112,8 +112,10 @@ class PII(Scored):
         """The secrets of texts; a function of its own so that the page is gone when garbage is looked for again."""
         page = Page.joined(texts)
         reading = reading_worth(len(page.text))
-        found = self._on_page(page, reading)
-        return _divided(self.reaching(found), page.parts)
+        if reading is None:
+            return _divided(self.reaching(self._on_page(page)), page.parts)
+        page.floor = self.floor
+        return reading(page).secrets_of_texts(self.threshold, self.thresholds)
 
     def _entities(self, texts: Sequence[str]) -> list[list[Secret]]:
         assert self.model is not None

@@ -97,6 +97,7 @@ SURE, ALONE, WEAK = 0.9, 0.6, 0.4
 """The score of a run with a number and a sign; that of a number by itself where an address was
 announced; and that of a run with a number that nothing says is an address."""
 SEPARATED = re.compile(r"[ .()]")
+CORNER_WORDS = "the corner of "
 CORNER = re.compile(rf"[Tt]he corner of {TOKEN}(?: {TOKEN})*(?: and {TOKEN}(?: {TOKEN})*)?")
 
 
@@ -236,12 +237,12 @@ def after_phrase(page: Page, start: int, end: int) -> Iterator[Secret]:
 
 def corners(page: Page) -> Iterator[Secret]:
     """Places where two streets meet."""
-    at = page.lower.find("the corner of ")
+    at = page.lower.find(CORNER_WORDS)
     while at >= 0:
         match = CORNER.match(page.text, at)
         if match:
             yield Secret(*match.span(), "ADDRESS", 0.7)
-        at = page.lower.find("the corner of ", match.end() if match else at + 1)
+        at = page.lower.find(CORNER_WORDS, match.end() if match else at + 1)
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:

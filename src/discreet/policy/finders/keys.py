@@ -19,6 +19,7 @@ from discreet.text.records import Secret
 PRIVATE_KEY = re.compile(
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*-----|\Z)", re.DOTALL
 )
+PRIVATE = "PRIVATE KEY"
 LONG = re.compile(r"[A-Za-z0-9_+/=.~-]{16,}")
 SHAPES = re.compile(
     r"(?:A(?:KIA|SIA|ROA|IDA)[A-Z0-9]{16}"  # Amazon
@@ -47,22 +48,32 @@ NO_PASSWORDS = word_set(
 
 
 def find(page: Page) -> Iterator[Secret]:
-    text, lower = page.text, page.lower
-    if "PRIVATE KEY" in text:
-        for part in page.parts:
-            for match in PRIVATE_KEY.finditer(text, part.start, part.end):
-                yield Secret(*match.span(), "KEY", 1.0)
+    lower = page.lower
+    yield from private(page)
     for word in page.long_words:
-        yield from _in_word(text, word)
+        yield from in_word(page.text, word)
     for word in PASSWORD_WORDS:
         at = lower.find(word)
         while at >= 0:
-            if not lower[at - 1 : at].isalnum() and (said := PASSWORD.match(lower, at)):
-                yield from _password(said)
+            yield from password(lower, at)
             at = lower.find(word, at + 1)
 
 
-def _in_word(text: str, word: str) -> Iterator[Secret]:
+def private(page: Page) -> Iterator[Secret]:
+    """Private keys from their first line to the last."""
+    if PRIVATE in page.text:
+        for part in page.parts:
+            for match in PRIVATE_KEY.finditer(page.text, part.start, part.end):
+                yield Secret(*match.span(), "KEY", 1.0)
+
+
+def password(lower: str, at: int) -> Iterator[Secret]:
+    """What a word for passwords at a place announces."""
+    if not lower[at - 1 : at].isalnum() and (said := PASSWORD.match(lower, at)):
+        yield from _password(said)
+
+
+def in_word(text: str, word: str) -> Iterator[Secret]:
     """The keys in a long word, wherever the word stands."""
     found = [secret for match in LONG.finditer(word) for secret in _long(match)]
     at = text.find(word) if found else -1

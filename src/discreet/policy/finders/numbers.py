@@ -11,7 +11,7 @@ it is, is decided by check digits and shape, then by the words before it (`ssn`,
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from operator import ne
 
@@ -48,6 +48,9 @@ LONG_DATE = re.compile(
 )
 AGE = re.compile(r"[ -]?(?:years?|yrs?)[ -]?(?:old|of age)\b| ?y/?o\b")
 AGED = (" aged ", " age ", " turned ", " turning ", " age: ", " age is ")
+PERSONAL = ("ssn", "social sec", " pin ", "last four", "last 4")
+BIRTH_WORDS = ("birth", "born", "dob")
+"""No two of them have the same length."""
 SPOKEN_BACK = 48
 """So many characters before a number may say what it is."""
 SPOKEN = re.compile(r"[^\d\n]*")
@@ -91,33 +94,38 @@ def in_number(page: Page, start: int, end: int, personal: bool) -> Iterator[Secr
 
 def births(page: Page) -> Iterator[Secret]:
     """Dates with the name of a month, near to words about a birth or in answer to a question about one."""
+    places = [(at, at + len(word)) for word in BIRTH_WORDS for at in _places(page.lower, word)]
+    if places:
+        asked = [line[:2] for line, asked in zip(page.lines, page.asked, strict=True) if "BIRTH" in asked]
+        yield from births_about(page, places, asked)
+
+
+def _places(lower: str, word: str) -> Iterator[int]:
+    at = lower.find(word)
+    while at >= 0:
+        yield at
+        at = lower.find(word, at + 1)
+
+
+def births_about(page: Page, words: Iterable[tuple[int, int]], asked: Iterable[tuple[int, int]]) -> Iterator[Secret]:
+    """Those in the lines behind words about births, or in lines that answer: a search in all of a text is slow."""
+    lines = list(asked)
+    ends: dict[int, int] = {}
+    for at, past in words:
+        if at >= ends.get(past - at, 0):
+            ends[past - at] = page.line_end(at)
+            lines.append((at, ends[past - at]))
     after = 0
-    for start, end in sorted(_about_births(page)):
+    for start, end in sorted(lines):
         for match in LONG_DATE.finditer(page.lower, max(start, after), end):
             if "BIRTH" in announced(page, match.start()):
                 yield Secret(*match.span(), "BIRTH", 0.8)
         after = max(after, end)
 
 
-def _about_births(page: Page) -> Iterator[tuple[int, int]]:
-    """Where dates of birth may stand: a search for dates in all of a text is slow."""
-    lower = page.lower
-    words = [word for word in ("birth", "born", "dob") if word in lower]
-    for word in words:
-        at = lower.find(word)
-        while at >= 0:
-            end = page.line_end(at)
-            yield at, end
-            at = lower.find(word, end)
-    if words:
-        for (start, end, _, _), asked in zip(page.lines, page.asked, strict=True):
-            if "BIRTH" in asked:
-                yield start, end
-
-
 def is_personal(lower: str) -> bool:
     """Whether four digits that look like a year may be something else in this text."""
-    return any(word in lower for word in ("ssn", "social sec", " pin ", "last four", "last 4"))
+    return any(word in lower for word in PERSONAL)
 
 
 def announced(page: Page, start: int) -> frozenset[str]:

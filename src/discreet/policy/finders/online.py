@@ -10,7 +10,7 @@ Every search begins at a character that is rare (`@`, `.com`, `:`), so that text
 
 import ipaddress
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from discreet.policy.finders.page import Page
 from discreet.policy.lists import ordinary
@@ -22,6 +22,8 @@ AT = re.compile(r"@ ?[\w-]+(?:\.[\w-]+)*")
 LOCAL = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]{0,64}")
 SPOKEN_AT = re.compile(r" (?:at|\(at\)|\[at\]) [\w-]+ (?:dot|\(dot\)|\[dot\]) [a-z]{2,4}(?!\w)")
 SPOKEN_LOCAL = re.compile(r"[\w.-]{0,64}")
+SPOKEN_DOTS = (" dot ", "(dot)", "[dot]")
+BARE_ENDS = ("com", "coin", "co in")
 BARE_END = re.compile(r"com(?![\w@-])|co ?in(?![\w@-])")
 PROVIDER = re.compile(
     r"(?:g ?mail|gamil|gmial|gmai|ymail|yahoo|yaho|hotmail|outlook|icloud|proton|rediff|zoho|mail|live|aol|msn|gmx)s?$"
@@ -30,6 +32,8 @@ LONGEST_MAIL = 120
 LONGEST_NAME = 4
 """So many words before the provider may belong to a mail address without punctuation."""
 LINK = re.compile(r"://[^\s<>\"'`|)\]}]+|www\.[^\s<>\"'`|)\]}]+", re.IGNORECASE)
+LINK_HEADS = ("://", "www.")
+"""How links begin, in lower case."""
 SCHEME = re.compile(r"[a-z0-9+.-]{0,15}[a-z]", re.IGNORECASE)
 TOP = "com|org|net|edu|gov|io|co|info|biz|me|us|uk|de|fr|it|es|nl|se|no|dk|fi|pl|pt|ch|at|be|ie|in|ca|au|nz|jp|cn|br|eu"
 HOST_END = re.compile(rf"\.(?:{TOP})(?![\w@-]|\.\w)(?:/[^\s<>\"')]*)?")
@@ -48,29 +52,49 @@ CREDENTIALS = re.compile(
 
 def find(page: Page) -> Iterator[Secret]:
     text, lower = page.text, page.lower
-    if "@" in text:
-        yield from _mail(text)
-    if "com" in lower or "coin" in lower or "co in" in lower:
-        yield from _joined(page)
-    if " dot " in lower or "(dot)" in lower or "[dot]" in lower:
-        for match in SPOKEN_AT.finditer(lower):
-            if name := _back(SPOKEN_LOCAL, lower, match.start()):
-                yield Secret(match.start() - len(name), match.end(), "EMAIL", 0.7)
-    yield from _links(text, lower)
-    for match in HOST_END.finditer(lower):
+    yield from mail(text)
+    if any(end in lower for end in BARE_ENDS):
+        yield from joined(page, BARE_END.finditer(lower))
+    if any(dot in lower for dot in SPOKEN_DOTS):
+        yield from spoken(lower)
+    yield from links(text, _beginning(LINK, text, lower, *LINK_HEADS))
+    yield from hosts(lower, HOST_END.finditer(lower))
+    yield from dotted(text, DOTTED.finditer(text))
+    yield from colons(text, COLONS.finditer(text))
+    yield from hyphens(text, HYPHENS.finditer(text))
+
+
+def spoken(lower: str) -> Iterator[Secret]:
+    """Mail addresses with words for their punctuation: `ann at example dot org`."""
+    for match in SPOKEN_AT.finditer(lower):
+        if name := _back(SPOKEN_LOCAL, lower, match.start()):
+            yield Secret(match.start() - len(name), match.end(), "EMAIL", 0.7)
+
+
+def hosts(lower: str, ends: Iterable[re.Match[str]]) -> Iterator[Secret]:
+    for match in ends:
         if name := _back(HOST, lower, match.start()):
             yield Secret(match.start() - len(name), match.end(), "URL", 0.5)
-    for match in DOTTED.finditer(text):
+
+
+def dotted(text: str, ends: Iterable[re.Match[str]]) -> Iterator[Secret]:
+    for match in ends:
         first = _back(FIRST_PART, text, match.start())
         if first and all(int(part) < 256 for part in (first + match[0]).split(".")):
             yield Secret(match.start() - len(first), match.end(), "IP", 0.8)
-    for match in COLONS.finditer(text):
+
+
+def colons(text: str, places: Iterable[re.Match[str]]) -> Iterator[Secret]:
+    for match in places:
         around = max(0, match.start() - 4), match.start() + LONGEST_IP6
         if (address := IP6.search(text, *around)) and _is_ip6(address[0]):
             yield Secret(*address.span(), "IP", 0.8)
         elif address := MAC.search(text, *around):
             yield Secret(*address.span(), "MAC", 0.9)
-    for match in HYPHENS.finditer(text):
+
+
+def hyphens(text: str, places: Iterable[re.Match[str]]) -> Iterator[Secret]:
+    for match in places:
         if address := MAC.search(text, max(0, match.start() - 4), match.start() + LONGEST_IP6):
             yield Secret(*address.span(), "MAC", 0.9)
 
@@ -81,7 +105,8 @@ def _back(pattern: re.Pattern[str], text: str, end: int) -> str:
     return match[0][::-1] if match else ""
 
 
-def _mail(text: str) -> Iterator[Secret]:
+def mail(text: str) -> Iterator[Secret]:
+    """Mail addresses with their at sign."""
     after = 0
     at = text.find("@")
     while at >= 0:
@@ -108,17 +133,17 @@ def _beginning(pattern: re.Pattern[str], text: str, lower: str, *heads: str) -> 
             yield match
 
 
-def _links(text: str, lower: str) -> Iterator[Secret]:
-    for match in _beginning(LINK, text, lower, "://", "www."):
+def links(text: str, matches: Iterable[re.Match[str]]) -> Iterator[Secret]:
+    for match in matches:
         scheme = _back(SCHEME, text, match.start()) if match[0].startswith(":") else ""
         end = match.start() + len(match[0].rstrip(".,;:!?"))
         yield Secret(match.start() - len(scheme), end, "URL", 0.95 if CREDENTIALS.search(match[0]) else 0.6)
 
 
-def _joined(page: Page) -> Iterator[Secret]:
+def joined(page: Page, ends: Iterable[re.Match[str]]) -> Iterator[Secret]:
     """Mail addresses that lost their punctuation: `ann 83 gmailcom`. Words before that are ordinary stay outside."""
     lower = page.lower
-    for match in BARE_END.finditer(lower):
+    for match in ends:
         if lower[match.start() - 1 : match.start()] in (".", "@"):
             continue
         line = max(lower.rfind("\n", 0, match.start()) + 1, match.start() - LONGEST_MAIL)

@@ -15,22 +15,22 @@ what a sentence asks for is remembered by its text.
 
 import re
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from itertools import accumulate
+from operator import add
+from typing import NamedTuple, Protocol
 
 from discreet.policy.finders.asking import NOTHING, WORD, asked_in, kinds_named
+from discreet.policy.finders.labels import FARTHEST_COLON, Line, lines_of
 from discreet.policy.lists import word_set
 from discreet.text.records import Turn
 
 NUMBER = re.compile(r"\d(?:[ .\-/()]{0,3}\d)*")
-LABEL = re.compile(r"[ \t>*-]{0,4}([A-Za-z][A-Za-z .'-]{0,24}?) ?:[ \t]*")
 WALL = "\n\0\0\0\0\0\n"
 """What stands between two texts on one page."""
 LONGER = "\u0130"
 """The only letter that is longer in lower case."""
-FARTHEST_COLON = 32
 LONGEST_REPLY = 80
 SHORTEST_KEY = 16
 LONGEST_FRAME = 60
@@ -53,16 +53,21 @@ class Stretch(NamedTuple):
     asked: frozenset[str]
 
 
-Line = tuple[int, int, str, frozenset[str]]
-"""Start and end of what stands after the label; the speaker, if the label is one, or what the label announces."""
-
-
 class Part(NamedTuple):
     """Where the text of one record stands on a page."""
 
     start: int
     end: int
     turns: Sequence[Turn]
+
+
+class LinesRead(Protocol):
+    """What compiled loops know of the lines of a page, made lists where somebody asks."""
+
+    def lines(self) -> list[Line]: ...
+    def asked(self) -> list[frozenset[str]]: ...
+    def pieces(self) -> list[tuple[int, int]]: ...
+    def edges(self) -> tuple[list[int], list[int]]: ...
 
 
 class Page:
@@ -73,6 +78,8 @@ class Page:
 
     floor = 0.0
     """Nobody asks for findings with a lower score, so a finder need not give them."""
+    read: LinesRead | None = None
+    """What was read by compiled loops, if the page was."""
 
     def __init__(self, text: str, turns: Sequence[Turn] = ()) -> None:
         self.parts = [Part(0, len(text), turns)]
@@ -82,14 +89,12 @@ class Page:
     def joined(cls, texts: Iterable[tuple[str, Sequence[Turn]]]) -> "Page":
         """Texts one after the other, with what no pattern reaches over between them."""
         page = cls.__new__(cls)
-        page.parts = []
-        at = 0
-        written: list[str] = []
-        for text, turns in texts:
-            page.parts.append(Part(at, at + len(text), turns))
-            written.append(text)
-            at += len(text) + len(WALL)
-        page._write(WALL.join(written))
+        every = list(texts)
+        lengths = [len(text) for text, _ in every]
+        starts = list(accumulate([length + len(WALL) for length in lengths], initial=0))
+        ends = map(add, starts, lengths)
+        page.parts = list(map(Part, starts, ends, [turns for _, turns in every]))
+        page._write(WALL.join([text for text, _ in every]))
         return page
 
     def _write(self, text: str) -> None:
@@ -106,11 +111,13 @@ class Page:
         self.lower = lower
 
     def part_at(self, position: int) -> Part:
-        return self.parts[bisect_right(self._part_starts, position) - 1]
+        return self.parts[bisect_right(self.part_starts, position) - 1]
 
     @cached_property
     def lines(self) -> list[Line]:
         """The turns of dialogs, or the lines of texts; an empty line of nobody after each text."""
+        if self.read is not None:
+            return self.read.lines()
         lines: list[Line] = []
         text = self.text
         for start, end, turns in self.parts:
@@ -119,13 +126,15 @@ class Page:
             elif text.find("\n", start, end) < 0 and text.find(":", start + 1, min(start + FARTHEST_COLON, end)) < 0:
                 lines.append((start, end, "", NOTHING))
             else:
-                lines += _lines(text[start:end], start)
+                lines += lines_of(text[start:end], start)
             lines.append((end, end, WALL, NOTHING))
         return lines
 
     @cached_property
     def pieces(self) -> list[tuple[int, int]]:
         """What names and addresses may not reach beyond: the lines of speakers, or all of a text."""
+        if self.read is not None:
+            return self.read.pieces()
         if not self.dialog:
             return [(part.start, part.end) for part in self.parts]
         pieces: list[tuple[int, int]] = []
@@ -200,10 +209,11 @@ class Page:
 
     def stretch_at(self, position: int) -> Stretch:
         """The stretch that a character belongs to; one of nothing for labels and line ends."""
-        number = bisect_right(self._line_starts, position) - 1
-        if number < 0 or position >= self.lines[number][1]:
+        starts, ends = self._line_edges
+        number = bisect_right(starts, position) - 1
+        if number < 0 or position >= ends[number]:
             return Stretch(position, position, NOTHING)
-        start, end, _, _ = self.lines[number]
+        start, end = starts[number], ends[number]
         question = self.text.rfind("?", start, position)
         if question >= 0:
             start = INLINE_LABEL.match(self.text, question + 1, position).end()  # type: ignore[union-attr]
@@ -212,28 +222,33 @@ class Page:
 
     def line_end(self, position: int) -> int:
         """Where the line of a character ends: at a line end, or later, where what is said in a turn does."""
-        number = bisect_right(self._line_starts, position) - 1
+        starts, ends = self._line_edges
+        number = bisect_right(starts, position) - 1
         end = self.text.find("\n", position)
-        return max(len(self.text) if end < 0 else end, self.lines[number][1] if number >= 0 else 0)
+        return max(len(self.text) if end < 0 else end, ends[number] if number >= 0 else 0)
 
     def asked_at(self, position: int) -> frozenset[str]:
         """What was asked for just before the stretch that a character belongs to."""
-        number = bisect_right(self._line_starts, position) - 1
-        if number < 0 or position >= self.lines[number][1]:
+        starts, ends = self._line_edges
+        number = bisect_right(starts, position) - 1
+        if number < 0 or position >= ends[number]:
             return NOTHING
-        start = self.lines[number][0]
+        start = starts[number]
         question = self.text.rfind("?", start, position)
         if question < 0:
             return self.asked[number]
         return kinds_named(self.lower[self.text.rfind("?", start, question) + 1 or start : question])
 
     @cached_property
-    def _part_starts(self) -> list[int]:
+    def part_starts(self) -> list[int]:
         return [part.start for part in self.parts]
 
     @cached_property
-    def _line_starts(self) -> list[int]:
-        return [line[0] for line in self.lines]
+    def _line_edges(self) -> tuple[list[int], list[int]]:
+        """Where lines begin, and where they end."""
+        if self.read is not None:
+            return self.read.edges()
+        return [line[0] for line in self.lines], [line[1] for line in self.lines]
 
     @cached_property
     def _piece_starts(self) -> list[int]:
@@ -245,12 +260,14 @@ class Page:
 
         The lines before are those of the other speaker, or, among lines of nobody, a question.
         """
+        if self.read is not None:
+            return self.read.asked()
         found: list[frozenset[str]] = []
         begin = end = 0
         last = WALL
         asked = NOTHING
         for start, stop, speaker, named in self.lines:
-            if last == WALL:
+            if WALL in (last, speaker):
                 asked = NOTHING
             elif speaker != last or not last:
                 asked = self.asked_by(begin, end, bool(speaker or last))
@@ -272,25 +289,3 @@ class Page:
         if len(rest) > LONGEST_FRAME or stretch.start == stretch.end:
             return False
         return ANSWER_WORDS.issuperset(WORD.findall(rest)) and not any(map(str.isdigit, rest))
-
-
-def _lines(text: str, at: int) -> list[Line]:
-    """The lines of a text that begins at a place, each with its label, if it has one."""
-    lines: list[Line] = []
-    labels: list[re.Match[str] | None] = []
-    for line in text.split("\n"):
-        lines.append((at, at + len(line), "", NOTHING))
-        labels.append(LABEL.match(line) if line.find(":", 1, FARTHEST_COLON) > 0 else None)
-        at += len(line) + 1
-    if not any(labels):
-        return lines
-    often = Counter(label[1] for label in labels if label)
-    return [line if label is None else _labelled(line, label, often) for line, label in zip(lines, labels, strict=True)]
-
-
-def _labelled(line: Line, label: re.Match[str], often: Counter[str]) -> Line:
-    start, end, _, _ = line
-    announced = kinds_named(label[1].lower())
-    if announced or often[label[1]] == 1:
-        return start + label.end(), end, "", announced
-    return start + label.end(), end, label[1], NOTHING

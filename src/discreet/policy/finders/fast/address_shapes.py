@@ -1,39 +1,49 @@
 """A run without the words around an address, and whether it surely is one, as `finders.addresses` says it.
 
-All of it is of runs of ASCII; others are left to that.
+Runs that have other digits than those of ASCII are left to that.
 """
 
 from discreet.policy.finders.addresses import LONGEST_TRAILING, SHORTEST
 from discreet.policy.finders.fast.compiled import ZERO, Array, compiled
 from discreet.policy.finders.fast.marks import (
     ALNUM,
+    ALPHA,
+    BOX_SIGN,
     BOX_WORD,
+    DECIMAL,
+    DIGIT,
     NO_NAME,
     NOT_NAME,
     SHIP,
-    SIGN_WORD,
+    SMALL,
     STREET,
     STREET_ENDING,
+    UNIT_SIGN,
+    UPPER,
     WHITE,
 )
 from discreet.policy.finders.fast.vocabulary import (
     APOSTROPHE,
     COMMA,
+    CURLY,
     HYPHEN,
     LINE_END,
     POINT,
     QUESTION,
     SPACE,
     UNDERSCORE,
-    looks_ordinary,
     marks_of,
 )
 
-NUMBER_ALONE, RUN, TRIMMED, SURE, UNTOLD, DROPPED = range(6)
-"""What is to be done with a place: look whether an address was announced; trim and judge a run; judge it; take it."""
-LONGEST_STREET_ENDING, LONGEST_SHIP = ZERO + 7, 5
-OPEN, CLOSE, QUOTE = map(ord, "()>")
+NUMBER_ALONE, RUN, TRIMMED, AFTER_PHRASE, SURE, SIGNED, BLOCK, WORDS, WORD, DROPPED = range(10)
+"""What is to be done with a place: look whether an address was announced; trim and judge a run; judge it; look behind a
+phrase; take it. The next ones are short runs with a sign and a number, and runs without a sign: several lines, words,
+or one word with a number."""
+NO_SIGN, SIGN, PERHAPS = range(3)
+LONGEST_STREET_ENDING, LONGEST_SHIP, LONGEST_BOX = ZERO + 7, 5, 7
+OPEN, CLOSE, QUOTE, SHARP = map(ord, "()>#")
 MOST_SPACES = 8
+LAST_ASCII = 127
 
 
 @compiled
@@ -79,6 +89,16 @@ def _is_digit(letter: int) -> bool:
 
 
 @compiled
+def _is_letter(classes: Array, letter: int) -> bool:
+    return classes[letter] & ALNUM != 0 and not classes[letter] & DECIMAL
+
+
+@compiled
+def _is_quote(letter: int) -> bool:
+    return letter in (APOSTROPHE, CURLY)
+
+
+@compiled
 def _stays(book: Array, lower: Array, start: int, end: int, marks: int) -> bool:
     """Whether a word without apostrophes at the edge of a run is part of the address."""
     return not marks & (NO_NAME | NOT_NAME) or marks & BOX_WORD != 0 or _is_street(book, lower, start, end, marks)
@@ -88,32 +108,28 @@ def _stays(book: Array, lower: Array, start: int, end: int, marks: int) -> bool:
 def trimmed(book: Array, classes: Array, text: Array, lower: Array, start: int, end: int) -> tuple[int, int, int]:
     """A run without the words that only begin a sentence: TRIMMED, or DROPPED if too little is left, or RUN."""
     run = start, end, RUN
-    for at in range(start, end):
-        if text[at] > 127:
-            return run
     digit = start
-    while digit < end and not _is_digit(text[digit]):
+    while digit < end and not classes[text[digit]] & DECIMAL:
         digit += 1
     if digit < end and not is_ship(book, text, start):
         for at in range(start, digit):
             if text[at] == LINE_END:
                 start = at + 1
     while True:
-        at, small, joined = start, False, False
-        while at < end and (_is_small(lower[at]) or (lower[at] == APOSTROPHE and at > start and not joined)):
-            if text[at] == APOSTROPHE:
-                if at + 1 >= end or not _is_small(lower[at + 1]):
+        at, small, upper, joined = start, False, False, False
+        while at < end and (_is_letter(classes, text[at]) or (at > start and not joined and _is_quote(text[at]))):
+            if _is_quote(text[at]):
+                if at + 1 >= end or not _is_letter(classes, text[at + 1]):
                     break
                 joined = True
-            small |= _is_small(text[at])
+            small |= classes[text[at]] & SMALL != 0
+            upper |= classes[text[at]] & UPPER != 0
             at += 1
-        if at == start or at >= end or text[at] not in (SPACE, COMMA, POINT) or not small:
+        if at == start or at >= end or text[at] not in (SPACE, COMMA, POINT) or (upper and not small):
             break
         marks = marks_of(book, lower, start, at)
         if joined and not marks & (NO_NAME | NOT_NAME):
-            if looks_ordinary(book, lower, start, at, marks):
-                return run
-            break
+            return run
         if not joined and _stays(book, lower, start, at, marks):
             break
         while at < end and text[at] in (SPACE, COMMA, POINT):
@@ -165,48 +181,104 @@ def _is_zip(classes: Array, text: Array, at: int, end: int) -> bool:
 
 
 @compiled
-def _may_be_sign(book: Array, classes: Array, lower: Array, start: int, end: int) -> bool:
-    """Whether a word of units and boxes is among those from start to end (`addresses.SIGN`)."""
-    at = start
-    while at < end:
-        first = at
-        while at < end and (classes[lower[at]] & ALNUM or lower[at] == UNDERSCORE):
-            at += 1
-        if (
-            at > first
-            and (marks_of(book, lower, first, at) | marks_of(book, lower, first, min(at, first + 7))) & SIGN_WORD
-        ):
+def _in_word(classes: Array, letter: int) -> bool:
+    return classes[letter] & ALNUM != 0 or letter == UNDERSCORE
+
+
+@compiled
+def _is_unit(classes: Array, lower: Array, at: int, end: int) -> bool:
+    """Whether a number stands behind the word for a unit that ends here."""
+    at += at < end and lower[at] == POINT
+    at += at < end and lower[at] == SPACE
+    at += at < end and lower[at] == SHARP
+    while at < end and _in_word(classes, lower[at]):
+        if classes[lower[at]] & DECIMAL:
             return True
-        at += at == first
+        at += 1
     return False
 
 
 @compiled
-def judged(book: Array, classes: Array, text: Array, lower: Array, start: int, end: int) -> int:
-    """SURE, if a run has more than two words, and a state with a ZIP code, or a number and a word for streets.
-
-    UNTOLD, if it has no sign of an address and is one line: then it is weak, unless something announces it.
-    """
-    words = 0
-    number = street = code = lines = False
+def _unit_or_box(book: Array, classes: Array, lower: Array, start: int, end: int) -> int:
+    """Whether a unit is among the words from start to end, or PERHAPS a box (`addresses.SIGN`)."""
+    found = NO_SIGN
     at = start
     while at < end:
-        if classes[text[at]] & WHITE:
-            lines |= text[at] == LINE_END
+        first = at
+        while at < end and _in_word(classes, lower[at]):
+            at += 1
+        if at == first:
             at += 1
             continue
+        marks = marks_of(book, lower, first, at)
+        if marks & UNIT_SIGN and _is_unit(classes, lower, at, end):
+            return SIGN
+        if at - first > LONGEST_BOX:
+            marks |= marks_of(book, lower, first, first + LONGEST_BOX)
+        if marks & BOX_SIGN:
+            found = PERHAPS
+    return found
+
+
+@compiled
+def _is_edge(letter: int) -> bool:
+    return letter in (POINT, COMMA, OPEN, CLOSE)
+
+
+@compiled
+def _has_street(book: Array, classes: Array, lower: Array, start: int, end: int) -> bool:
+    at = start
+    while at < end:
         first = at
-        while at < end and not classes[text[at]] & WHITE:
-            number |= _is_digit(text[at])
-            code |= not code and _is_zip(classes, text, at, end)
+        while at < end and not classes[lower[at]] & WHITE:
             at += 1
-        words += 1
         last = at
-        while first < last and text[first] in (POINT, COMMA, OPEN, CLOSE):
+        while first < last and _is_edge(lower[first]):
             first += 1
-        while last > first and text[last - 1] in (POINT, COMMA, OPEN, CLOSE):
+        while last > first and _is_edge(lower[last - 1]):
             last -= 1
-        street |= not street and _is_street(book, lower, first, last, marks_of(book, lower, first, last))
-    if words > 2 and (code or (number and street)):
+        if last > first and _is_street(book, lower, first, last, marks_of(book, lower, first, last)):
+            return True
+        at += 1
+    return False
+
+
+@compiled
+def sign_of(book: Array, classes: Array, lower: Array, start: int, end: int) -> int:
+    """Whether words have a word for streets among them, a unit, or PERHAPS a box (`addresses.has_sign`)."""
+    if _has_street(book, classes, lower, start, end):
+        return SIGN
+    return _unit_or_box(book, classes, lower, start, end)
+
+
+@compiled
+def judged(book: Array, classes: Array, text: Array, lower: Array, start: int, end: int) -> int:
+    """What a run is: SURE, if it has more than two words, and a state with a ZIP code, or a number and a sign.
+
+    SIGNED with fewer words; TRIMMED, if it has a sign else; and what it is without one: DROPPED, if only what announces
+    it can make it an address.
+    """
+    words = 0
+    number = code = lines = letters = False
+    for at in range(start, end):
+        kind = classes[lower[at]]
+        if kind & WHITE:
+            lines |= text[at] == LINE_END
+            continue
+        words += at == start or classes[lower[at - 1]] & WHITE != 0
+        if kind & (DIGIT | DECIMAL):
+            if text[at] > LAST_ASCII:
+                return TRIMMED
+            number = True
+        letters |= kind & ALPHA != 0
+        code |= not code and _is_zip(classes, text, at, end)
+    if words > 2 and code:
         return SURE
-    return TRIMMED if street or lines or _may_be_sign(book, classes, lower, start, end) else UNTOLD
+    sign = sign_of(book, classes, lower, start, end)
+    if sign != NO_SIGN:
+        if sign == PERHAPS or not number:
+            return TRIMMED
+        return SURE if words > 2 else SIGNED
+    if not number or not letters:
+        return DROPPED
+    return BLOCK if lines and words > 3 else WORDS if words > 1 else WORD

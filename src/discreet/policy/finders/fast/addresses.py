@@ -4,20 +4,31 @@ from typing import Any
 
 import numpy as np
 
-from discreet.policy.finders.addresses import SAID_BEFORE, SHORTEST, WEAK
+from discreet.policy.finders import addresses
+from discreet.policy.finders.addresses import SHORTEST, WEAK
 from discreet.policy.finders.fast.address_runs import QUOTE, SHARP, in_word, run_end, small_street
 from discreet.policy.finders.fast.address_shapes import (
+    AFTER_PHRASE,
+    BLOCK,
     DROPPED,
+    NO_SIGN,
     NUMBER_ALONE,
+    PERHAPS,
+    RUN,
+    SIGN,
+    SIGNED,
+    SURE,
     TRIMMED,
-    UNTOLD,
-    ends_with,
+    WORDS,
     is_ship,
     judged,
+    sign_of,
     trimmed,
 )
-from discreet.policy.finders.fast.around import asked_at, is_alone, line_of
+from discreet.policy.finders.fast.announcing import may_be_said
+from discreet.policy.finders.fast.around import is_alone, line_of
 from discreet.policy.finders.fast.compiled import ZERO, Array, compiled, kept
+from discreet.policy.finders.fast.findings import ADDRESS, PARTS, add
 from discreet.policy.finders.fast.loading import VERSION
 from discreet.policy.finders.fast.marks import (
     ALNUM,
@@ -25,17 +36,17 @@ from discreet.policy.finders.fast.marks import (
     CAPITAL,
     JOINT,
     LOWER,
-    SAID_END,
-    SAID_PHRASE,
     SMALL_STREET,
     UPPER,
 )
 from discreet.policy.finders.fast.vocabulary import COMMA, HYPHEN, LINE_END, POINT, QUESTION, SPACE, marks_of
 
 OPEN, CLOSE, SLASH = map(ord, "()/")
+SURELY = round(100 * addresses.SURE)
 FARTHEST_BACK = 24
-LONGEST_SAID = 40
-LONGEST_SAID_END = ZERO + 9
+BLOCKED, AFTER = 55, 60
+"""The scores of runs that are a block or an answer, and of streets behind a phrase that says so or with few words."""
+WEAKLY = round(100 * WEAK)
 
 
 @compiled
@@ -157,23 +168,6 @@ def _begin(book: Array, classes: Array, text: Array, start: int, at: int) -> int
     return max(start, before) if is_ship(book, text, before) else begin
 
 
-@compiled
-def _may_be_said(
-    book: Array, classes: Array, lower: Array, start: int, line: int, end: int, asked: int, kind: int
-) -> bool:
-    """Whether what stands before a place in a line, or a question, may announce an address there."""
-    last = start
-    while last > 0 and last > start - LONGEST_SAID and not in_word(classes, lower[last - 1]):
-        last -= 1
-    if ends_with(book, lower, max(0, start - LONGEST_SAID), last, LONGEST_SAID_END, ZERO + SAID_END):
-        if lower[last - 1] != ord("s") or lower[last - 2] != ord("i"):
-            return True
-        if last >= 4 and lower[last - 3] == SPACE and lower[last - 4] == ord("s"):
-            return True  # of what ends in `is`, only `address is` and `addresses is` say anything
-    # Where it is unsure what was asked, all bits are set.
-    return asked_at(book, lower, line, end, asked, start) & kind != 0
-
-
 def _address_places_of(version: int) -> Any:
     @kept
     def address_places(
@@ -188,14 +182,17 @@ def _address_places_of(version: int) -> Any:
         asked: Array,
         kind: int,
         floor: float,
-    ) -> Array:
-        """Numbers that may be addresses by themselves, and runs that may be some, in rows: start, end, which of both.
+        said: Array,
+    ) -> tuple[Array, Array]:
+        """Addresses, and what may be some, in rows: numbers by themselves and runs, with what is to be done with them.
 
-        Runs that have a score only where something announces them or nothing else is there are left out elsewhere.
+        said: where phrases begin and end that stand before streets.
         """
         assert version
-        found = np.empty((len(text) + len(numbers), 3), np.int64)
-        count = after = which = line = ZERO
+        most = len(text) + len(numbers) + len(said) + 1
+        found, left = np.empty((most, PARTS), np.int64), np.empty((most, PARTS), np.int64)
+        found[0, 0] = left[0, 0] = 0
+        after = which = line = ZERO
         for number in range(len(numbers)):
             at, past = numbers[number]
             if at < after:
@@ -211,11 +208,10 @@ def _address_places_of(version: int) -> Any:
                 continue
             if whole or (end <= beside and _stands_alone(book, classes, text, start, at, past)):
                 line = line_of(starts, at, line)
-                if past - at >= SHORTEST and _may_be_said(
+                if past - at >= SHORTEST and may_be_said(
                     book, classes, lower, at, starts[line], ends[line], asked[line], kind
                 ):
-                    found[count, 0], found[count, 1], found[count, 2] = at, past, NUMBER_ALONE
-                    count += 1
+                    add(left, at, past, NUMBER_ALONE, 0)
                 continue
             begin = _begin(book, classes, text, start, at)
             while begin <= past and begin < end:
@@ -227,55 +223,44 @@ def _address_places_of(version: int) -> Any:
                 first, last, sort = trimmed(book, classes, text, lower, begin, stop)
                 if sort == TRIMMED:
                     sort = judged(book, classes, text, lower, first, last)
-                if sort == UNTOLD:
+                score = SURELY if sort == SURE else 0
+                if sort > SURE and last - first >= SHORTEST:
                     line = line_of(starts, first, line)
                     low, high = starts[line], ends[line]
-                    told = floor <= WEAK or _may_be_said(book, classes, lower, first, low, high, asked[line], kind)
-                    told = told or is_alone(book, classes, text, lower, low, high, first, last)
-                    sort = TRIMMED if told else DROPPED
-                if sort != DROPPED:
-                    found[count, 0], found[count, 1], found[count, 2] = first, last, sort
-                    count += 1
+                    if may_be_said(book, classes, lower, first, low, high, asked[line], kind):
+                        sort = TRIMMED
+                    elif sort == SIGNED:
+                        alone = is_alone(book, classes, text, lower, low, high, first, last)
+                        score = SURELY if alone else AFTER
+                    elif sort == BLOCK or (
+                        sort != DROPPED and is_alone(book, classes, text, lower, low, high, first, last)
+                    ):
+                        score = BLOCKED
+                    elif sort == WORDS:
+                        score = WEAKLY
+                if sort < SURE:
+                    add(left, first, last, sort, 0)
+                elif score and score / 100 >= floor:
+                    add(found, first, last, ADDRESS, score)
                 if after >= past:
                     break
                 begin = stop
-        return found[:count]
+        which = ZERO
+        for row in range(len(said)):
+            start, begin = said[row]
+            while which + 1 < len(pieces) and pieces[which + 1, 0] <= start:
+                which += 1
+            stop = run_end(book, classes, text, begin, pieces[which, 1])
+            sign = sign_of(book, classes, lower, begin, stop) if stop >= 0 else NO_SIGN
+            if sign == SIGN:
+                first, last, sort = trimmed(book, classes, text, lower, begin, stop)
+                if sort == TRIMMED:
+                    add(found, first, last, ADDRESS, AFTER)
+            if sign == PERHAPS or (sign == SIGN and sort == RUN):
+                add(left, start, begin, AFTER_PHRASE, 0)
+        return found[1 : found[0, 0] + 1], left[1 : left[0, 0] + 1]
 
     return address_places
 
 
 address_places = _address_places_of(VERSION)
-
-
-SAID_LENGTHS = np.array(sorted({len(phrase) - 1 for phrase in SAID_BEFORE}), np.int64)
-
-
-def _said_places_of(version: int) -> Any:
-    @kept
-    def said_places(book: Array, lower: Array) -> Array:
-        """Where phrases of `addresses.SAID_BEFORE` begin and end."""
-        assert version
-        found = np.empty((len(lower), 2), np.int64)
-        count = 0
-        for at in range(4, len(lower)):
-            if lower[at] != SPACE:
-                continue
-            if lower[at - 3] == SPACE:
-                letter = lower[at - 4]  # the last letters of all phrases but one: "s is", "e on", "r on", "u at"
-                if letter != ord("s") and letter != ord("e") and letter != ord("r") and letter != ord("u"):
-                    continue
-                letter = lower[at - 2]
-                if letter != ord("o") and letter != ord("a") and letter != ord("i"):
-                    continue
-            elif lower[at - 1] != ord("d") or lower[at - 4] != ord("a"):
-                continue
-            for length in SAID_LENGTHS:
-                if length <= at and marks_of(book, lower, at - length, at) & SAID_PHRASE:
-                    found[count, 0], found[count, 1] = at - length, at + 1
-                    count += 1
-        return found[:count]
-
-    return said_places
-
-
-said_places = _said_places_of(VERSION)

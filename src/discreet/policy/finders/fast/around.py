@@ -1,8 +1,10 @@
 """What stands around a place: its line, what was asked before it, and whether it is an answer by itself (`Page`)."""
 
-from discreet.policy.finders.fast.asking import kinds_named, of_answers
+from discreet.policy.finders.fast.asking import UNSURE, kinds_named, of_answers
 from discreet.policy.finders.fast.compiled import Array, compiled
-from discreet.policy.finders.fast.vocabulary import APOSTROPHE, QUESTION, SPACE
+from discreet.policy.finders.fast.marks import DECIMAL
+from discreet.policy.finders.fast.vocabulary import APOSTROPHE, LINE_END, QUESTION, SPACE
+from discreet.policy.finders.numbers import SPOKEN_BACK
 from discreet.policy.finders.page import LONGEST_FRAME
 
 COLON, TAB, QUOTE, CURLY_QUOTE, CLOSE = map(ord, ':\t"”)')
@@ -76,3 +78,16 @@ def is_alone(
     if first - start + 1 + max(0, closing - last) > LONGEST_FRAME:
         return False
     return of_answers(book, classes, lower, start, first) and of_answers(book, classes, lower, last, closing)
+
+
+@compiled
+def announced(book: Array, classes: Array, lower: Array, start: int, line_start: int, line_end: int, asked: int) -> int:
+    """The kinds that a question or the words before a place announce, or UNSURE."""
+    first = start
+    while first > 0 and start - first < SPOKEN_BACK:
+        if classes[lower[first - 1]] & DECIMAL or lower[first - 1] == LINE_END:
+            break
+        first -= 1
+    said = kinds_named(book, lower, first, start)
+    told = asked_at(book, lower, line_start, line_end, asked, start)
+    return UNSURE if said == UNSURE or told == UNSURE else said | told

@@ -1,7 +1,7 @@
 """What is known of the words of a run with capitals, and what of it may be a name, as `finders.names` says it."""
 
 from discreet.policy.finders.fast.compiled import ZERO, Array, compiled
-from discreet.policy.finders.fast.findings import COMPANY, NATION, PERSON, PLACED
+from discreet.policy.finders.fast.findings import COMPANY, KINDS, NATION, PERSON, PLACED
 from discreet.policy.finders.fast.marks import COMPANY as COMPANY_WORD
 from discreet.policy.finders.fast.marks import FAMILY as FAMILY_NAME
 from discreet.policy.finders.fast.marks import GIVEN as GIVEN_NAME
@@ -13,7 +13,7 @@ from discreet.policy.finders.names import LONG_HEADING, SHORTEST_SHOUT
 PLAIN, UNKNOWN, GIVEN, FAMILY, BEGINNER, NATIONALITY, FIRM = (1 << bit for bit in range(7))
 """The bits of a form (`names.Form`); the number of capitals, if all letters are, stands above them."""
 CAPITALS = 7
-NAME = 6
+NAME = len(KINDS)
 """The kind of what is a person or a place, by what stands before it."""
 WORD_START, WORD_END, WORD_FORM, WORD_MARKS, WORD_COLUMNS = range(5)
 """The words of a run are rows of one array."""

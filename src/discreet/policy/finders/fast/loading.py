@@ -6,7 +6,6 @@ change of their source, takes as long as reading fifty; so a stream has to be lo
 
 import hashlib
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,8 @@ if TYPE_CHECKING:
 
 ENOUGH, ENOUGH_TO_COMPILE = 500_000, 10_000_000
 """So many characters are read in a process without the compiled finders; more where they are not compiled yet."""
-SOME_TEXT = "Warm up, please: Zebulon 22 and thnks"
+SOME_TEXT = "Warm up, please: Mr. Zebulon 22 and thnks. Your name?"
+"""Every loop is called when this is read."""
 
 _characters = 0
 
@@ -50,7 +50,7 @@ def loaded() -> "type[Reading] | None":
         from discreet.policy.finders.fast.reading import Reading
     except (ImportError, RuntimeError):
         return None
-    list(chain.from_iterable(Reading(Page(SOME_TEXT)).ways()))  # compiles, or reads what was compiled
+    Reading(Page(SOME_TEXT)).secrets_of_texts(0.0, {})  # compiles, or reads what was compiled
     _remember()
     return Reading
 

@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 
 from discreet.policy.finders import numbers
-from discreet.policy.finders.fast.around import asked_at, is_alone, line_of
-from discreet.policy.finders.fast.asking import UNSURE, kinds_named
+from discreet.policy.finders.fast.around import announced, is_alone, line_of
+from discreet.policy.finders.fast.asking import UNSURE
+from discreet.policy.finders.fast.codes import code_around, is_aged
 from discreet.policy.finders.fast.compiled import ZERO, Array, compiled, kept
 from discreet.policy.finders.fast.digits import (
     grouped_as_phone,
     is_date,
     is_decimal,
     is_digit,
-    is_plain,
     is_social,
     is_year,
     is_years,
@@ -22,6 +22,7 @@ from discreet.policy.finders.fast.digits import (
 )
 from discreet.policy.finders.fast.findings import (
     ACCOUNT,
+    AGE,
     BIRTH,
     CARD,
     DATE,
@@ -31,36 +32,19 @@ from discreet.policy.finders.fast.findings import (
     REFERENCE,
     SSN,
     ZIP,
+    add,
 )
 from discreet.policy.finders.fast.loading import VERSION
-from discreet.policy.finders.fast.marks import ALPHA, DECIMAL, NEVER_BEFORE, WHITE, kinds_mask
-from discreet.policy.finders.fast.vocabulary import COMMA, HYPHEN, LINE_END, POINT, QUESTION, SPACE
+from discreet.policy.finders.fast.marks import ALPHA, NEVER_BEFORE, kinds_mask
+from discreet.policy.finders.fast.vocabulary import HYPHEN, POINT, SPACE
 
 PLUS, OPEN, Y = map(ord, "+(y")
 NAMED_ACCOUNT, NAMED_BIRTH, NAMED_CARD, NAMED_PHONE, NAMED_SSN, NAMED_ZIP = (
     kinds_mask([kind]) for kind in ("ACCOUNT", "BIRTH", "CARD", "PHONE", "SSN", "ZIP")
 )
-NAMED_LICENCE, NAMED_CODED = kinds_mask(["LICENCE"]), kinds_mask(numbers.CODED)
 NAMED_COUNTED = kinds_mask(numbers.COUNTED)
-SPOKEN_BACK = numbers.SPOKEN_BACK
-LAST_OF_AGED = tuple({ord(word[-2]) for word in numbers.AGED})
-LONGEST_BEFORE = 24
-"""So much of a code may stand before a number."""
 NOTHING = -1
 """The kind of what `finders.numbers` has to look at."""
-
-
-@compiled
-def announced(book: Array, classes: Array, lower: Array, start: int, line_start: int, line_end: int, asked: int) -> int:
-    """The kinds that a question or the words before a place announce, or UNSURE."""
-    first = start
-    while first > 0 and start - first < SPOKEN_BACK:
-        if classes[lower[first - 1]] & DECIMAL or lower[first - 1] == LINE_END:
-            break
-        first -= 1
-    said = kinds_named(book, lower, first, start)
-    told = asked_at(book, lower, line_start, line_end, asked, start)
-    return UNSURE if said == UNSURE or told == UNSURE else said | told
 
 
 @compiled
@@ -103,58 +87,12 @@ def _kind(text: Array, start: int, end: int, length: int, named: int, internatio
 
 
 @compiled
-def _may_be_age(lower: Array, start: int, end: int) -> bool:
-    """Whether `years` or `yo` may follow, or `aged` or the like stand before."""
-    if end < len(lower) and (
+def _may_be_age(lower: Array, end: int) -> bool:
+    """Whether `years` or `yo` may follow."""
+    return end < len(lower) and (
         lower[end] == Y
         or (end + 1 < len(lower) and lower[end + 1] == Y and (lower[end] == SPACE or lower[end] == HYPHEN))
-    ):
-        return True
-    if start < 5 or lower[start - 1] != SPACE:
-        return False
-    return lower[start - 2] in LAST_OF_AGED
-
-
-@compiled
-def _code(
-    book: Array,
-    classes: Array,
-    text: Array,
-    lower: Array,
-    start: int,
-    starts: Array,
-    ends: Array,
-    asked: Array,
-    line: int,
-) -> tuple[int, int, int]:
-    """Where the code around a number begins and ends, and its score, where letters and digits alternate: a code that
-    does so three times is no other thing and has no known form. 0 where `finders.numbers` has to look at it."""
-    first = last = start
-    while first > 0 and start - first < LONGEST_BEFORE and is_plain(text[first - 1]):
-        first -= 1
-    while last < len(text) and is_plain(text[last]):
-        last += 1
-    nothing = start, start, 0
-    if first > 0 and not classes[text[first - 1]] & WHITE:
-        return nothing
-    if last < len(text) and not (classes[text[last]] & WHITE or text[last] in (POINT, COMMA, QUESTION)):
-        return nothing
-    digits = changes = 0
-    for at in range(first, last):
-        digits += is_digit(text[at])
-        changes += at > first and is_digit(text[at]) != is_digit(text[at - 1])
-    account = is_digit(text[first + 2]) and is_digit(text[first + 3]) if last - first > 3 else True
-    if changes < 3 or (account and not is_digit(text[first]) and not is_digit(text[first + 1])):
-        return nothing
-    line = line_of(starts, first, line)
-    named = announced(book, classes, lower, first, starts[line], ends[line], asked[line])
-    if named == UNSURE or named & NAMED_LICENCE:
-        return nothing
-    if named & NAMED_CODED:
-        return first, last, 80
-    if last - first >= 8 and digits >= 2:
-        return first, last, 65
-    return first, last, 50 if last - first >= 6 and digits >= 3 else 30
+    )
 
 
 @compiled
@@ -181,7 +119,9 @@ def _judged(
     if (before | after) & ALPHA or (start > 1 and text[start - 1] == HYPHEN and classes[text[start - 2]] & ALPHA):
         return NOTHING, 0  # a code
     if end - start < 4:
-        return NOTHING if _may_be_age(lower, start, end) else NUMBER, 0
+        if is_aged(lower, start):
+            return AGE, 60
+        return NOTHING if _may_be_age(lower, end) else NUMBER, 0
     if before & NEVER_BEFORE:
         return NUMBER, 0
     length = spaces = other = ZERO
@@ -191,9 +131,7 @@ def _judged(
         other += text[at] > 127
     if other or (length == 12 and spaces == 2):
         return NOTHING, 0  # other digits, or perhaps those of an Aadhaar number
-    if is_years(text, start, end):
-        return NOTHING if personal else NUMBER, 0
-    if length < 4:
+    if length < 4 or (not personal and is_years(text, start, end)):
         return NUMBER, 0
     named = announced(book, classes, lower, start, line_start, line_end, asked)
     if named == UNSURE:
@@ -218,34 +156,37 @@ def _judged_numbers_of(version: int) -> Any:
         starts: Array,
         ends: Array,
         asked: Array,
-        personal: bool,
+        parts: Array,
+        personal: Array,
         floor: float,
-    ) -> Array:
-        """Numbers that count, or may, in rows.
+    ) -> tuple[Array, Array]:
+        """Numbers that count; and those that may, in rows: start, end, and how many of the others stand before.
 
-        personal: whether four digits that look like a year may be something else somewhere on the page.
+        personal: of each text, which begin at `parts`, whether four digits that look like a year may be something else.
         """
         assert version
-        rows = np.empty((len(spans), PARTS), np.int64)
-        count = line = done = ZERO
+        found, left = np.empty((len(spans) + 1, PARTS), np.int64), np.empty((len(spans) + 1, PARTS), np.int64)
+        found[0, 0] = left[0, 0] = 0
+        line = done = part = ZERO
         for number in range(len(spans)):
             start, end = spans[number]
             if start < done:
                 continue
-            line = line_of(starts, start, line)
+            line, part = line_of(starts, start, line), line_of(parts, start, part)
             kind, score = _judged(
-                book, classes, text, lower, start, end, starts[line], ends[line], asked[line], personal
+                book, classes, text, lower, start, end, starts[line], ends[line], asked[line], personal[part]
             )
             if kind == NOTHING:
-                low, high, score = _code(book, classes, text, lower, start, starts, ends, asked, line)
-                if score:
+                low, high, score = code_around(book, classes, text, lower, start, starts, ends, asked, line)
+                if score == 0:
+                    add(left, start, end, found[0, 0], 0)
+                    continue
+                if score > 0:
                     start, end, kind, done = low, high, REFERENCE, high
-            if kind == NOTHING or (score and score / 100 >= floor):
-                international = kind != NOTHING and kind != REFERENCE and _is_international(text, start)
-                rows[count, 0], rows[count, 1] = start - international, end
-                rows[count, 2], rows[count, 3] = kind, score
-                count += 1
-        return rows[:count]
+            if score > 0 and score / 100 >= floor:
+                international = kind != REFERENCE and _is_international(text, start)
+                add(found, start - international, end, kind, score)
+        return found[1 : found[0, 0] + 1], left[1 : left[0, 0] + 1]
 
     return judged_numbers
 

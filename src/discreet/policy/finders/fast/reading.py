@@ -4,64 +4,43 @@ Loading this takes about a second (numba), and some more where nothing was compi
 of a stream without it.
 """
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from discreet.policy.finders import addresses, answers, keys, numbers, online, people
+from discreet.policy.finders import addresses, answers, doubts, keys, numbers, online, people
 from discreet.policy.finders.chat import UNSURE
-from discreet.policy.finders.fast.address_shapes import RUN, SURE, TRIMMED
-from discreet.policy.finders.fast.addresses import address_places, said_places
+from discreet.policy.finders.fast import signs
+from discreet.policy.finders.fast.address_shapes import AFTER_PHRASE, RUN, TRIMMED
+from discreet.policy.finders.fast.addresses import address_places
 from discreet.policy.finders.fast.compiled import Array, kept
-from discreet.policy.finders.fast.findings import KINDS, SCORES, secrets
+from discreet.policy.finders.fast.findings import PARTS, secrets
 from discreet.policy.finders.fast.lines import in_lines
 from discreet.policy.finders.fast.loading import VERSION
-from discreet.policy.finders.fast.marks import (
-    ANSWER,
-    ASKING,
-    KIND,
-    KIND_NAMES,
-    KNOWN,
-    SAID_PHRASE,
-    class_of,
-    kinds_mask,
-)
-from discreet.policy.finders.fast.numbers import NOTHING, judged_numbers
+from discreet.policy.finders.fast.marks import ABOUT_ADDRESSES, ABOUT_QUESTIONS, KNOWN, class_of, kinds_mask
+from discreet.policy.finders.fast.numbers import judged_numbers
 from discreet.policy.finders.fast.runs import in_runs
+from discreet.policy.finders.fast.said import Said
 from discreet.policy.finders.fast.scan import numbers_and_words
-from discreet.policy.finders.fast.turns import NO_ONE, WALL, asked_before, short_replies
+from discreet.policy.finders.fast.settling import secrets_of_texts
+from discreet.policy.finders.fast.signs import matches_at
+from discreet.policy.finders.fast.told import told_places
+from discreet.policy.finders.fast.turns import short_replies
 from discreet.policy.finders.fast.vocabulary import code_points, vocabulary
-from discreet.policy.finders.page import WALL as BETWEEN_TEXTS
 from discreet.policy.finders.page import Page
 from discreet.text.records import Secret
 
 LETTERS = 0x110000
 """So many code points there are."""
-PERSON, ADDRESS = kinds_mask(["PERSON"]), kinds_mask(["ADDRESS"])
+PERSON, ADDRESS, BIRTH = kinds_mask(["PERSON"]), kinds_mask(["ADDRESS"]), kinds_mask(["BIRTH"])
+NO_ROWS = np.empty((0, PARTS), np.int64)
 
 known_vocabulary = cache(vocabulary)
-ABOUT_QUESTIONS = ANSWER | KIND | ASKING | SAID_PHRASE
-
-
-class Masks(dict[frozenset[str], int]):
-    """Sets of kinds as bits."""
-
-    def __missing__(self, kinds: frozenset[str]) -> int:
-        self[kinds] = found = kinds_mask(kinds)
-        return found
-
-
-class Sets(dict[int, frozenset[str]]):
-    """Bits as sets of kinds."""
-
-    def __missing__(self, mask: int) -> frozenset[str]:
-        self[mask] = found = frozenset(kind for bit, kind in enumerate(KIND_NAMES) if mask >> bit & 1)
-        return found
-
-
-MASKS, SETS = Masks(), Sets()
+Way = tuple[Array, list[Secret]]
+"""What one way of finding finds: rows with scores in hundredths, and what was left to the other finders."""
 
 
 @cache
@@ -102,170 +81,193 @@ class Reading:
                 self.classes[letter] = class_of(chr(letter))
         self.numbers, words = numbers_and_words(self.classes, self.text)
         page.long_words = {page.text[start:end] for start, end in words.tolist()}
-        self._read_lines()
+        self.signs = signs.signs_of(self.classes, self.text, self.lower)
+        self.said = page.read = Said(page, self.questions, self.classes, self.text, self.lower)
+        page.dialog = self.said.dialog
 
-    def _read_lines(self) -> None:
-        page, lines = self.page, self.page.lines
-        self.starts = np.array([line[0] for line in lines], np.int64)
-        self.ends = np.array([line[1] for line in lines], np.int64)
-        self.in_order = not (self.ends[:-1] > self.starts[1:]).any()
-        """Whether no turn reaches into the next."""
-        numbers = {"": NO_ONE, BETWEEN_TEXTS: WALL}
-        self.speakers = np.array([numbers.setdefault(line[2], len(numbers)) for line in lines], np.int64)
-        asked, unsure = asked_before(self.questions, self.classes, self.lower, self.starts, self.ends, self.speakers)
-        if len(unsure):
-            known = [0]
-            for line in unsure.tolist():
-                start, end, speaker, _ = lines[line - 1]
-                known.append(MASKS[page.asked_by(start, end, bool(speaker or lines[line][2]))])
-            asked = np.where(asked < 0, np.array(known)[np.minimum(asked, 0) * -1], asked)
-        for number, line in enumerate(lines):
-            if line[3]:
-                asked[number] |= MASKS[line[3]]
-        self.asked = asked
-        self.pieces = self._pieces()
-        page.pieces = list(map(tuple, self.pieces.tolist()))
-        page.asked = list(map(SETS.__getitem__, asked.tolist()))
+    def secrets_of_texts(self, threshold: float, kinds: Mapping[str, float]) -> list[tuple[Secret, ...]]:
+        """What all find in each of the texts that reaches a threshold (of its kind, if that has one), merged."""
+        sure, rest = [], []
+        for rows, more in self.ways():
+            sure.append(rows)
+            rest += more
+        if self.page.floor <= doubts.HIGHEST:
+            rest += doubts.find(self.page)
+        said = self.said
+        return secrets_of_texts(sure, rest, threshold, kinds, said.part_starts, said.part_ends, len(self.text))
 
-    def _pieces(self) -> Array:
-        """What `page.pieces` says."""
-        spans = np.stack([self.starts, self.ends], 1)
-        parts = np.array([part[:2] for part in self.page.parts], np.int64).reshape(-1, 2)
-        if not self.page.dialog:
-            return parts
-        said = self.speakers > WALL
-        walls = np.flatnonzero(self.speakers == WALL)
-        before = np.concatenate([[0], np.cumsum(said)])
-        silent = np.diff(before[walls], prepend=0) == 0
-        spans[walls] = parts
-        said[walls] = silent
-        return spans[said]
-
-    def ways(self) -> Iterator[Iterable[Secret]]:
+    def ways(self) -> Iterator[Way]:
         """What all finders find, one after the other."""
-        yield online.find(self.page)
-        yield keys.find(self.page)
+        yield NO_ROWS, self.online() + self.keys()
         yield self.numbered()
         yield self.addresses()
         yield self.names()
         yield self.chat()
 
-    def chat(self) -> Iterator[Secret]:
+    def online(self) -> list[Secret]:
+        """What `online.find` finds."""
+        page, there = self.page, self.signs
+        text, lower = page.text, page.lower
+        found = list(online.mail(text))
+        if signs.BARE in there:
+            found += online.joined(page, matches_at(online.BARE_END, lower, there[signs.BARE]))
+        if signs.SPOKEN in there:
+            found += online.spoken(lower)
+        if signs.LINK in there:
+            found += online.links(text, matches_at(online.LINK, text, there[signs.LINK]))
+        if signs.HOST in there:
+            found += online.hosts(lower, matches_at(online.HOST_END, lower, there[signs.HOST]))
+        if signs.DOTTED in there:
+            found += online.dotted(text, matches_at(online.DOTTED, text, there[signs.DOTTED]))
+        if signs.COLONS in there:
+            found += online.colons(text, matches_at(online.COLONS, text, there[signs.COLONS]))
+        if signs.HYPHENS in there:
+            found += online.hyphens(text, matches_at(online.HYPHENS, text, there[signs.HYPHENS]))
+        return found
+
+    def keys(self) -> list[Secret]:
+        """What `keys.find` finds."""
+        page, there = self.page, self.signs
+        found = list(keys.private(page)) if signs.PRIVATE in there else []
+        for word in page.long_words:
+            found += keys.in_word(page.text, word)
+        for at, _ in there.get(signs.PASSWORD, ()):
+            found += keys.password(page.lower, at)
+        return found
+
+    def chat(self) -> Way:
         """What `answers.find` finds."""
-        page = self.page
-        if not self.in_order:
-            return answers.find(page)
+        page, said = self.page, self.said
+        if not said.in_order:
+            return NO_ROWS, list(answers.find(page))
         sure = page.floor > UNSURE
-        found, left = in_lines(
+        rows, left = in_lines(
             self.book,
             self.classes,
             self.text,
             self.lower,
-            self.starts,
-            self.ends,
-            self.asked,
+            said.starts,
+            said.ends,
+            said.asks,
             PERSON,
             ADDRESS,
             sure,
         )
-        chat = secrets(found)
+        found: list[Secret] = []
         for line in left.tolist():
-            chat += answers.with_questions(page, page.lines[line][0], page.lines[line][1], sure)
-        return iter(chat)
+            found += answers.with_questions(page, int(said.starts[line]), int(said.ends[line]), sure)
+        return rows, found
 
-    def numbered(self) -> Iterator[Secret]:
+    def numbered(self) -> Way:
         """What `numbers.find` finds."""
-        page = self.page
-        if not self.in_order:
-            yield from numbers.find(page)
-            return
-        personal = numbers.is_personal(page.lower)
-        rows = judged_numbers(
+        page, said = self.page, self.said
+        if not said.in_order:
+            return NO_ROWS, list(numbers.find(page))
+        personal = np.zeros(len(said.part_starts), np.bool_)
+        places = self.signs.get(signs.PERSONAL, ())
+        for at, _ in places:
+            personal[bisect_right(page.part_starts, at) - 1] = True
+        rows, left = judged_numbers(
             self.questions,
             self.classes,
             self.text,
             self.lower,
             self.numbers,
-            self.starts,
-            self.ends,
-            self.asked,
+            said.starts,
+            said.ends,
+            said.asks,
+            said.part_starts,
             personal,
             page.floor,
         )
+        found: list[Secret] = []
+        covered: list[int] = []
         done = 0
-        for start, end, kind, score in rows.tolist():
-            if start < done:
-                continue
-            if kind != NOTHING:
-                yield Secret(start, end, KINDS[kind], SCORES[score])
-                continue
-            for secret in numbers.in_number(page, start, end, personal):
-                done = max(done, secret.end)
-                yield secret
-        yield from numbers.births(page)
+        for start, end, row, _ in left.tolist():
+            if start >= done:
+                for secret in numbers.in_number(page, start, end, bool(places)):
+                    done = max(done, secret.end)
+                    found.append(secret)
+                while row < len(rows) and rows[row, 0] < done:
+                    covered.append(row)
+                    row += 1
+        if covered:
+            rows = np.delete(rows, covered, 0)
+        if signs.BIRTH in self.signs:
+            asked = np.flatnonzero(said.asks & BIRTH)
+            lines = zip(said.starts[asked].tolist(), said.ends[asked].tolist(), strict=True)
+            found += numbers.births_about(page, self.signs[signs.BIRTH], lines)
+        return rows, found
 
-    def addresses(self) -> Iterator[Secret]:
+    def addresses(self) -> Way:
         """What `addresses.find` finds."""
-        page = self.page
-        if not self.in_order:
-            yield from addresses.find(page)
-            return
-        places = address_places(
-            self.book,
+        page, said, there = self.page, self.said, self.signs
+        if not said.in_order:
+            return NO_ROWS, list(addresses.find(page))
+        rows, left = address_places(
+            known_vocabulary(ABOUT_ADDRESSES),
             self.classes,
             self.text,
             self.lower,
             self.numbers,
-            self.pieces,
-            self.starts,
-            self.ends,
-            self.asked,
+            said.spans,
+            said.starts,
+            said.ends,
+            said.asks,
             ADDRESS,
             page.floor,
+            np.array(there.get(signs.SAID, ()), np.int64).reshape(-1, 2),
         )
-        for start, end, sort in places.tolist():
-            if sort == SURE:
-                yield Secret(start, end, "ADDRESS", addresses.SURE)
-            elif sort == TRIMMED:
-                yield from addresses.judged(page, start, end)
+        found: list[Secret] = []
+        for start, end, sort, _ in left.tolist():
+            if sort == TRIMMED:
+                found += addresses.judged(page, start, end)
             elif sort == RUN:
-                yield from addresses.in_run(page, start, end)
+                found += addresses.in_run(page, start, end)
+            elif sort == AFTER_PHRASE:
+                found += addresses.after_phrase(page, start, end)
             elif addresses.announced(page, start, True):
-                yield Secret(start, end, "ADDRESS", addresses.ALONE)
-        for start, end in said_places(self.questions, self.lower).tolist():
-            yield from addresses.after_phrase(page, start, end)
-        yield from addresses.corners(page)
+                found.append(Secret(start, end, "ADDRESS", addresses.ALONE))
+        if signs.CORNER in there:
+            found += addresses.corners(page)
+        return rows, found
 
-    def names(self) -> Iterator[Secret]:
+    def names(self) -> Way:
         """What `people.find` finds."""
-        page = self.page
-        found, told, left = in_runs(self.book, self.classes, self.text, self.lower, self._replies(), page.floor)
-        yield from secrets(found)
-        names = secrets(told)
+        page, said = self.page, self.said
+        rows, told, left = in_runs(self.book, self.classes, self.text, self.lower, self._replies(), page.floor)
+        found: list[Secret] = []
+        names: list[Secret] = []
         for start, end, asked, _ in left.tolist():
             for secret, sure in people.in_run(page, page.text[start:end], start, bool(asked)):
-                if sure:
-                    names.append(secret)
-                else:
-                    yield secret
+                (names if sure else found).append(secret)
         if names:
-            yield from names
-            yield from people.everywhere(page, names)
+            names += secrets(told)
+        elif len(told):
+            places, done = told_places(
+                self.book, self.classes, self.text, self.lower, told, said.part_starts, said.part_ends
+            )
+            names = [] if done.all() else secrets(told[~done])
+            rows = np.concatenate([rows, told[done], places])
+        if names:
+            found += names
+            found += people.everywhere(page, names)
+        return rows, found
 
     def _replies(self) -> Array:
         """The short answers to questions about names."""
-        page = self.page
+        page, said = self.page, self.said
         if not page.asks_names:
             return np.empty((0, 2), np.int64)
-        if not self.in_order:
+        if not said.in_order:
             return np.array(page.replies("PERSON"), np.int64).reshape(-1, 2)
         found, unsure = short_replies(
-            self.questions, self.lower, self.starts, self.ends, self.speakers, self.asked, PERSON
+            self.questions, self.lower, said.starts, said.ends, said.speakers, said.asks, PERSON
         )
         replies: Array = found
         if len(unsure):
             several = list(map(tuple, found.tolist()))
             for line in unsure.tolist():
-                several += page.replies_among(page.lines[line][0], page.lines[line][1], "PERSON")
+                several += page.replies_among(int(said.starts[line]), int(said.ends[line]), "PERSON")
             replies = np.array(sorted(several), np.int64).reshape(-1, 2)
         return replies

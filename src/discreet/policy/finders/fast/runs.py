@@ -43,7 +43,7 @@ from discreet.policy.finders.fast.vocabulary import (
 )
 from discreet.policy.finders.names import PARTICLES
 
-HARD_SPACE, SIGMA, LONGER = 0xA0, 0x3A3, 0x130
+HARD_SPACE, LONGER = 0xA0, 0x130
 LONGEST_PARTICLE = max(map(len, PARTICLES.split("|")))
 LONGEST_BEFORE = 11
 """So many characters before a run may be a title."""
@@ -73,7 +73,7 @@ def _letters_end(classes: Array, text: Array, at: int) -> int:
 
 
 @compiled
-def _word_end(classes: Array, text: Array, at: int) -> int:
+def word_end(classes: Array, text: Array, at: int) -> int:
     """Where a word ends that begins with the capital here: after letters, with hyphens and apostrophes in it."""
     at = _letters_end(classes, text, at + 1)
     while at + 1 < len(text):
@@ -109,7 +109,7 @@ def _next_word(book: Array, classes: Array, text: Array, end: int) -> int:
         initial = ord("A") <= text[end - 1] <= ord("Z") and not _in_word(classes, text, end - 2)
         return end + 2 if initial else -1
     if text[end] == COMMA:
-        at = _word_end(classes, text, end + 2)
+        at = word_end(classes, text, end + 2)
         for one in range(len(AND)):
             if at + one >= len(text) or text[at + one] != AND[one]:
                 return -1
@@ -140,11 +140,11 @@ def _before(lower: Array, start: int) -> int:
 def _is_odd(text: Array, start: int, end: int) -> bool:
     """Whether only Python knows the form of a word.
 
-    It has a letter whose small form depends on where it stands, or another apostrophe than the lists have, or ends in
-    an 's that belongs to it.
+    It has the letter that is longer in lower case, or another apostrophe than the lists have, or ends in an 's that
+    belongs to it. (A sigma is another letter at the end of a word, but no list has a word with either.)
     """
     for at in range(start, end):
-        if text[at] == SIGMA or text[at] == LONGER or text[at] == CURLY:
+        if text[at] == LONGER or text[at] == CURLY:
             return True
     return end - start > 2 and text[end - 1] == ord("s") and text[end - 2] == APOSTROPHE
 
@@ -172,7 +172,7 @@ def _in_runs_of(version: int) -> Any:
             start = begin = at
             count, odd = 0, False
             while begin >= 0:
-                at = _word_end(classes, text, begin)
+                at = word_end(classes, text, begin)
                 words[count, WORD_START], words[count, WORD_END] = begin, at
                 odd |= _is_odd(text, begin, at)
                 count += 1

@@ -50,7 +50,7 @@ def _asked_before_of(version: int) -> Any:
         count = now = 0
         for line in range(len(starts)):
             last = speakers[line - 1] if line else WALL
-            if last == WALL:
+            if last == WALL or speakers[line] == WALL:
                 now = 0
             elif speakers[line] != last or last == NO_ONE:
                 begin, end = starts[line - 1], ends[line - 1]
