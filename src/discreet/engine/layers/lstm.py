@@ -85,22 +85,26 @@ def _one_direction(
 
 
 class _Recurrence(torch.autograd.Function):
-    """From projected inputs [T, B, 4H] to hidden states; gates lie in torch's order i, f, g, o."""
+    """From projected inputs [T, B, 4H] to hidden states; gates lie in torch's order i, f, g, o.
+
+    Under autocast to bfloat16, products are taken in it, as torch's own LSTM does; states and gates stay as they are.
+    """
 
     @staticmethod
     def forward(ctx: Any, projected: Tensor, recurrent: Tensor, h0: Tensor, c0: Tensor, notes: list[Tensor]) -> Any:
         length, _, width = projected.shape
         hidden = width // 4
-        projected = projected.to(recurrent.dtype)
-        gates = torch.empty_like(projected)
-        history, cells = (projected.new_empty(length + 1, *h0.shape) for _ in range(2))
+        ctx.precision = torch.bfloat16 if projected.dtype == torch.bfloat16 else recurrent.dtype
+        projected = projected.to(ctx.precision)
+        gates = recurrent.new_empty(projected.shape)
+        history, cells = (gates.new_empty(length + 1, *h0.shape) for _ in range(2))
         tanh_cells = torch.empty_like(cells[1:])
         history[0], cells[0] = h0, c0
-        transposed = recurrent.t().contiguous()
+        transposed = recurrent.t().to(ctx.precision).contiguous()
         i, f, g, o = (gate.unbind() for gate in torch.split(gates, hidden, 2))
         both = gates[:, :, : 2 * hidden].unbind()
         for t in range(length):
-            torch.addmm(projected[t], history[t], transposed, out=gates[t])
+            _add_product(projected[t], history[t], transposed, gates[t])
             both[t].sigmoid_(), g[t].tanh_(), o[t].sigmoid_()
             cell = torch.mul(f[t], cells[t], out=cells[t + 1]).addcmul_(i[t], g[t])
             torch.mul(o[t], torch.tanh(cell, out=tanh_cells[t]), out=history[t + 1])
@@ -125,14 +129,23 @@ class _Recurrence(torch.autograd.Function):
         d_inner = d_gates.view(length, records, 4, -1)[:, :, :3].unbind()
         d_output = d_gates.view(length, records, 4, -1)[:, :, 3].unbind()
         d_h, d_c = d_last_h.to(gates.dtype), d_last_c.to(gates.dtype, copy=True)
+        weight = recurrent.to(ctx.precision)
         for t in reversed(range(length)):
             d_h = d_h + d_out[t]
             d_c.addcmul_(d_h, cell_slope[t])
             torch.mul(d_c.unsqueeze(1), inner_slopes[t], out=d_inner[t])
             torch.mul(d_h, output_slope[t], out=d_output[t])
             d_c.mul_(f[t])
-            d_h = d_gates[t] @ recurrent
+            d_h = (d_gates[t].to(ctx.precision) @ weight).to(gates.dtype)
         d_recurrent = None
         if ctx.needs_input_grad[1]:
             d_recurrent = d_gates.flatten(0, 1).t() @ history.flatten(0, 1)
         return d_gates, d_recurrent, d_h, d_c, None
+
+
+def _add_product(given: Tensor, states: Tensor, weight: Tensor, out: Tensor) -> None:
+    """out = given + states weight, multiplied in the precision of the weight."""
+    if weight.dtype == out.dtype:
+        torch.addmm(given, states, weight, out=out)
+    else:
+        out.copy_(torch.addmm(given, states.to(weight.dtype), weight))
