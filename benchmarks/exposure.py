@@ -34,7 +34,7 @@ from discreet.text.vocabulary import load_tokenizer, train_bpe
 
 BATCH = 256
 MODELS = {"gpt": {"width": 224, "layers": 4, "heads": 7, "context": 512}, "lstm": {"embedding": 200, "hidden": 200}}
-NAMES = {"gpt": "gpt, the shape of mini (4 x 224)", "lstm": "lstm 200/200"}
+NAMES = {"gpt": "gpt 4 x 224, near the size of mini", "lstm": "lstm 200/200"}
 
 
 def cases(folders: list[Path]) -> Iterator[tuple[str, nn.Module, Encoder]]:
