@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional as F
 
-from discreet.engine import allocator
+from discreet.engine import allocator, output_layer
 from discreet.engine.output_layer import IGNORED, output_loss
 from discreet.errors import InputError
 
@@ -59,6 +59,51 @@ def test_losses_and_gradients_are_those_of_cross_entropy(
 def test_a_loss_too_large_for_the_softmax_is_still_finite() -> None:
     hidden, weight = torch.full((1, 1, 1), 200.0), torch.tensor([[1.0], [-1.0]])
     assert output_loss(hidden, weight, None, torch.tensor([[1]])).item() == pytest.approx(400.0)
+
+
+@pytest.fixture
+def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output_layer, "WIDE", 8)
+    monkeypatch.setattr(output_layer, "TILE_ROWS", 5)
+    monkeypatch.setattr(output_layer, "TILE_COLUMNS", 4)
+
+
+@pytest.mark.usefixtures("small_tiles")
+@pytest.mark.parametrize("scale", [1.0, 300.0], ids=["ordinary", "beyond the largest sum"])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("vocabulary", [9, 12, 13])
+def test_a_wide_vocabulary_in_tiles_is_cross_entropy(vocabulary: int, bias: bool, scale: float) -> None:
+    hidden, weight, offsets, targets = example(vocabulary, 3, 4, 6, vocabulary, 0.2, bias)
+    hidden = (scale * hidden.detach()).requires_grad_()
+    losses, expected = (f(hidden, weight, offsets, targets) for f in (output_loss, obvious))
+    assert (float(expected.detach().max()) > 100) == (scale > 1)
+    torch.testing.assert_close(losses, expected, rtol=1e-5, atol=1e-5)
+    for got, want in zip(
+        gradients(losses, torch.ones(targets.shape), hidden, weight, offsets),
+        gradients(expected, torch.ones(targets.shape), hidden, weight, offsets),
+        strict=True,
+    ):
+        torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-4 * scale)
+
+
+@pytest.mark.usefixtures("small_tiles")
+def test_a_row_that_is_not_a_number_does_not_reach_the_others() -> None:
+    hidden, weight, offsets, targets = example(0, 3, 4, 6, 13, 0.0, True)
+    spoiled = hidden.detach().clone()
+    spoiled[1, 2] = torch.nan
+    losses, expected = output_loss(spoiled, weight, offsets, targets), obvious(hidden, weight, offsets, targets)
+    good = torch.ones(3, 4, dtype=torch.bool)
+    good[1, 2] = False
+    assert losses[1, 2].isnan()
+    torch.testing.assert_close(losses[good], expected[good])
+
+
+@pytest.mark.usefixtures("small_tiles")
+def test_tiles_under_autocast_are_near_cross_entropy() -> None:
+    hidden, weight, offsets, targets = example(0, 3, 4, 6, 13, 0.2, True)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        losses = output_loss(hidden, weight, offsets, targets)
+    torch.testing.assert_close(losses, obvious(hidden, weight, offsets, targets), rtol=0.05, atol=0.05)
 
 
 def test_two_forwards_before_a_backward_do_not_share_a_block() -> None:
