@@ -3,13 +3,15 @@
     python -m benchmarks.leakage customersim                          # all mechanisms, all shares; an hour or more
     python -m benchmarks.leakage wikitext-2 --only none selective --miss 0 0.5
     python -m benchmarks.leakage customersim --table                  # what has been run so far, and the plots
+    python -m benchmarks.leakage customersim --records 3000 --only dp-sgd jft    # a larger part of the corpus
 
 Twelve canaries `My ID is dddddd.` are put into part of a corpus, every other one 10 times and 20 times. An LSTM learns
 the text by each mechanism; the weights of every epoch are kept, and every other epoch is attacked: exact exposure of
 each canary, and membership of records by their loss. The vocabulary comes from redacted records that are not trained
 on: one trained on text in which the policy has missed a canary would have that canary for a token. A policy that misses
 a share of the secrets misses the same canaries in every run (`imperfect`), so what is found and what is missed is told
-apart. Runs go to `runs/leakage`; a finished one is not made again, a killed one goes on.
+apart. With more records private batches grow in proportion, so that the noise stays and the sums grow. Runs go to
+`runs/leakage/CORPUS-RECORDS`; a finished one is not made again, a killed one goes on.
 """
 
 import argparse
@@ -17,7 +19,7 @@ import statistics
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -44,6 +46,7 @@ from discreet.sanitize.canaries.template import read_template
 from discreet.sanitize.redact import redact_with
 from discreet.text.corpora.contract import named
 from discreet.text.corpus import Corpus
+from discreet.text.records import Record
 from discreet.text.vocabulary import train_bpe
 
 PLACE = Path("runs/leakage")
@@ -52,7 +55,7 @@ CORPORA: dict[str, tuple[Path, Any, int]] = {
     "customersim": (SHARED / "customersim", "customersim", 600),
     "wikitext-2": (SHARED / "wikitext-2-raw", "digits", 300),
 }
-"""Folder, policy, and how many records are trained on."""
+"""Folder, policy, and how many records are trained on unless said otherwise."""
 MISSES = (0.0, 0.1, 0.3, 0.5)
 CANARIES, COPIES = 12, (10, 20)
 SEED = 83
@@ -73,23 +76,47 @@ TRAINING = {"epochs": 10, "batch_size": 8, "learning_rate": 0.004, "warmup": 0.0
 VOCABULARY = 1024
 
 
-def planted(name: str) -> tuple[Corpus, Manifest]:
+class Part(NamedTuple):
+    """The beginning of a corpus."""
+
+    corpus: str
+    records: int
+
+    @property
+    def place(self) -> Path:
+        return PLACE / f"{self.corpus}-{self.records}"
+
+    @property
+    def policy(self) -> Any:
+        return CORPORA[self.corpus][1]
+
+    def split(self, name: str) -> list[Record]:
+        return list(named(self.corpus, CORPORA[self.corpus][0]).records(name))
+
+
+def settings_of(part: Part, mechanism: str) -> dict[str, Any]:
+    """Settings of a mechanism, with batches that grow with the part."""
+    own = {"name": mechanism, **MECHANISMS[mechanism]}
+    if "batch" in own:
+        own["batch"] = own["batch"] * part.records // CORPORA[part.corpus][2]
+    return own
+
+
+def planted(part: Part) -> tuple[Corpus, Manifest]:
     """Part of a corpus with canaries between its records."""
-    folder, _, records = CORPORA[name]
-    own = [record for record in named(name, folder).records("train") if not record.id.startswith("canary")]
+    own = [record for record in part.split("train") if not record.id.startswith("canary")]
     plan = Insertion(read_template("My ID is {digits:6}."), number=CANARIES, repetitions=COPIES, seed=SEED)
-    canaries = Canaries(own[:records], plan)
-    held = list(named(name, folder).records("test"))[:records]
-    return Corpus({"train": list(canaries), "test": held}, f"{name} with canaries"), canaries.manifest()
+    canaries = Canaries(own[: part.records], plan)
+    held = part.split("test")[: part.records]
+    return Corpus({"train": list(canaries), "test": held}, f"{part.corpus} with canaries"), canaries.manifest()
 
 
-def public_tokenizer(name: str) -> Path:
+def public_tokenizer(part: Part) -> Path:
     """A vocabulary from records that are not trained on, redacted."""
-    folder, policy, records = CORPORA[name]
-    place = PLACE / name / "tokenizer"
+    place = part.place / "tokenizer"
     if not (place / "tokenizer.json").is_file():
-        others = list(named(name, folder).records("train"))[records : 3 * records]
-        redacted = map(redact_with(make_policy(policy)), others)
+        others = part.split("train")[part.records : 3 * part.records]
+        redacted = map(redact_with(make_policy(part.policy)), others)
         train_bpe(redacted, make_policy("gold"), VOCABULARY).save_pretrained(place)
     return place
 
@@ -134,24 +161,24 @@ def exposures(target: Target) -> list[tuple[bool, int, float]]:
     return found
 
 
-def result(name: str, mechanism: str, miss: float) -> dict[str, Any]:
+def result(part: Part, mechanism: str, miss: float) -> dict[str, Any]:
     """One training and what was found, or what was found before."""
-    place = PLACE / name / f"{mechanism}-{miss:g}"
+    place = part.place / f"{mechanism}-{miss:g}"
     file = place.with_name(f"{place.name}.json")
     if file.is_file():
         known: dict[str, Any] = read_json(file)
         return known
-    corpus, manifest = planted(name)
-    policy = make_policy({"imperfect": {"policy": CORPORA[name][1], "miss": miss, "seed": SEED}})
+    corpus, manifest = planted(part)
+    policy = make_policy({"imperfect": {"policy": part.policy, "miss": miss, "seed": SEED}})
     finished = (place / "manifest.json").is_file() and Run(place).finished
     if not finished:
         train(
             corpus,
             policy,
-            {"name": mechanism, **MECHANISMS[mechanism]},
+            settings_of(part, mechanism),
             {"name": "lstm", "embedding": 200, "hidden": 200},
             output=place,
-            tokenizer={"name": str(public_tokenizer(name))},
+            tokenizer={"name": str(public_tokenizer(part))},
             training=TRAINING,
         )
     run = open_run(place)
@@ -223,19 +250,21 @@ def lines(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", choices=list(CORPORA))
+    parser.add_argument("--records", type=int, help="how many are trained on [600 dialogs, 300 paragraphs]")
     parser.add_argument("--only", nargs="*", default=list(MECHANISMS), choices=list(MECHANISMS))
     parser.add_argument("--miss", nargs="*", type=float, default=list(MISSES))
     parser.add_argument("--table", action="store_true", help="only what has been run so far")
     parser.add_argument("--plots", type=Path, help="a folder for the drawings")
     options = parser.parse_args()
+    part = Part(options.corpus, options.records or CORPORA[options.corpus][2])
     results = []
     for miss in options.miss:
         for mechanism in options.only:
             if mechanism in BLIND and miss != options.miss[0]:
                 continue
-            if options.table and not (PLACE / options.corpus / f"{mechanism}-{miss:g}.json").is_file():
+            if options.table and not (part.place / f"{mechanism}-{miss:g}.json").is_file():
                 continue
-            results.append(result(options.corpus, mechanism, miss))
+            results.append(result(part, mechanism, miss))
     results.sort(key=lambda one: (list(MECHANISMS).index(one["mechanism"]), one["miss"]))
     table(results)
     if options.plots:
