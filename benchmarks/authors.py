@@ -3,6 +3,7 @@
     python -m benchmarks.authors                             # 100 authors: trains and measures; goes on after a kill
     python -m benchmarks.authors --authors 700 --share 1     # more authors, more of their messages
     python -m benchmarks.authors --only none adversarial@3   # some of the runs; @3 is the regularizer's weight
+    python -m benchmarks.authors --only triplet.prefix@3     # the regularizer's state is that of a text's beginning
     python -m benchmarks.authors_results                     # table and plots of what has been run
 
 The people with the most messages in the channel (its bots are left out), with every fourth of their messages: the share
@@ -90,8 +91,9 @@ def _placed(record: Record) -> Record:
 
 
 def recipe_of(place: Path, name: str, epochs: int) -> Any:
-    mechanism, _, weight = name.partition("@")
-    settings: dict[str, Any] = {"name": mechanism}
+    regularizer, _, weight = name.partition("@")
+    mechanism, _, state = regularizer.partition(".")
+    settings: dict[str, Any] = {"name": mechanism} | ({"state": state} if state else {})
     training: dict[str, Any] = {"epochs": epochs, "batch_size": 32, "max_tokens": 64, "learning_rate": 3e-3}
     training |= {"schedule": "linear", "one_author": True, "keep_epochs": True}
     if mechanism == "dp-sgd":

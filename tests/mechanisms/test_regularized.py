@@ -11,7 +11,7 @@ from discreet.mechanisms.contract import mechanism_of
 from discreet.mechanisms.epochs import kept_epochs
 from discreet.mechanisms.leakage import area
 from discreet.mechanisms.recipe import make_recipe
-from discreet.mechanisms.regularized import RegularizerOptions, Tally, attributed, text_states
+from discreet.mechanisms.regularized import RegularizerOptions, Tally, attributed, prefix_lengths, text_states
 from discreet.mechanisms.train import train
 from discreet.mechanisms.training import Training
 from discreet.models.language import load_model, output_layer
@@ -61,7 +61,7 @@ def test_figures_of_the_regularizer_stand_beside_the_language_loss_of_each_epoch
 
 
 @pytest.mark.parametrize("name", REGULARIZERS)
-@pytest.mark.parametrize("state", ["last", "mean"])
+@pytest.mark.parametrize("state", ["last", "mean", "prefix"])
 def test_transformers_are_trained_too(tmp_path, name, state):
     model = {"name": "gpt", "width": 16, "layers": 1, "heads": 2, "context": 32}
     run = trained(tmp_path / "run", {"name": name, "state": state, "batches": "mixed"}, model=model)
@@ -182,6 +182,16 @@ def test_the_last_epoch_is_kept_unless_the_best_is_asked_for(tmp_path, monkeypat
 def test_an_attribute_takes_the_place_of_the_author_in_every_split():
     corpus = attributed(Corpus({"train": [styled(0)], "test": [styled(1)]}, "c"), "clinic")
     assert [record.author for record in corpus.all()] == ["clinic 0", "clinic 1"]
+
+
+def test_every_beginning_of_a_text_is_drawn_as_often_as_any_other():
+    torch.manual_seed(0)
+    drawn = torch.stack([prefix_lengths(torch.tensor([1, 4])) for _ in range(4000)])
+    assert drawn[:, 0].unique().tolist() == [1]
+    counts = torch.bincount(drawn[:, 1], minlength=5)
+    assert counts[0] == 0
+    # 5 standard deviations of a binomial count: a false alarm in less than one of 10^5 seeds
+    assert ((counts[1:] - 1000).abs() < 5 * (4000 * 0.25 * 0.75) ** 0.5).all()
 
 
 def test_the_state_of_a_text_leaves_its_padding_out():

@@ -52,8 +52,9 @@ class RegularizerOptions(MechanismOptions):
     """How the weight gets to its full value."""
     rise: Annotated[float, Field(gt=0, le=1)] = 0.2
     """Share of the training over which it rises."""
-    state: Literal["last", "mean"] = "last"
-    """The state that stands for a text: that of its last token, or the mean over all tokens."""
+    state: Literal["last", "mean", "prefix"] = "last"
+    """The state that stands for a text: that of its last token, the mean over all tokens, or that of the last token of
+    a beginning of it, drawn anew in each step: what hides the author there hides it wherever a text may break off."""
     batches: Literal["one", "mixed"] = "one"
     """Whether a batch holds texts of one author (of one value of the attribute) or of many."""
     redact: bool = False
@@ -173,12 +174,19 @@ def losses_and_states(model: nn.Module, batch: Batch, state: str) -> tuple[Tenso
     """The language loss at each position, and the one state that stands for each text, from one forward pass."""
     states = hidden_states(model, batch["input_ids"])
     losses = output_loss(states, *output_layer(model), batch["targets"])
-    return losses, text_states(states, batch["lengths"], state)
+    lengths = prefix_lengths(batch["lengths"]) if state == "prefix" else batch["lengths"]
+    return losses, text_states(states, lengths, state)
+
+
+def prefix_lengths(lengths: Tensor) -> Tensor:
+    """The length of a beginning of each text: from one token to all of it, each as likely."""
+    drawn = (torch.rand(len(lengths)) * lengths).long()
+    return 1 + torch.minimum(drawn, lengths - 1)
 
 
 def text_states(states: Tensor, lengths: Tensor, state: str) -> Tensor:
     """[rows, width] of [rows, T, width]: the state of each text's last token, or the mean over its tokens."""
-    if state == "last":
+    if state != "mean":
         return states[torch.arange(len(states)), lengths - 1].float()
     real = torch.arange(states.shape[1]) < lengths[:, None]
     return (states.float() * real[:, :, None]).sum(1) / lengths[:, None]
