@@ -14,6 +14,7 @@ the bell or away.
 """
 
 import math
+import threading
 from typing import Any
 
 import numba
@@ -128,16 +129,26 @@ def _add(target: Floats, noise: Doubles, std: float, share: float) -> None:
         target[i] = (target[i] + std * noise[i]) * share
 
 
-def standard_normals(stream: Stream, count: int, draws: int) -> Doubles:
-    """Independent standard normals, each the sum of so many over the root of their number; for small counts."""
-    out = np.empty(count)
-    again = np.empty(count + 1, np.int64)
+class _Scratch(threading.local):
+    """A thread's memory for one block, used again and again: fresh pages cost more than the normals."""
+
+    def __init__(self) -> None:
+        self.sums = np.empty(BLOCK)
+        self.again = np.empty(BLOCK + 1, np.int64)
+
+
+_scratch = _Scratch()
+
+
+def fill_normals(out: Doubles, stream: Stream, draws: int) -> None:
+    """Independent standard normals, each the sum of so many over the root of their number; a block at most."""
     # A draw takes .03 spare words on average. A sixteenth for each and 256 more run short less than once in 2^128 times
     # for whole blocks, and more rarely for smaller ones; then everything is thrown away.
+    count = draws * len(out)
     while True:
-        words = stream.words(draws * count + draws * count // 16 + 256)
-        if SUMS[draws](words[: draws * count], words[draws * count :], out, again):
-            return out
+        words = stream.words(count + count // 16 + 256)
+        if SUMS[draws](words[:count], words[count:], out, _scratch.again):
+            return
 
 
 def add_normals(target: Floats, stream: Stream, *, draws: int, std: float, share: float = 1.0) -> None:
@@ -145,4 +156,6 @@ def add_normals(target: Floats, stream: Stream, *, draws: int, std: float, share
     step = BLOCK // draws
     for start in range(0, len(target), step):
         block = target[start : start + step]
-        _add(block, standard_normals(stream, len(block), draws), std, share)
+        noise = _scratch.sums[: len(block)]
+        fill_normals(noise, stream, draws)
+        _add(block, noise, std, share)

@@ -106,7 +106,8 @@ class KeyStream:
         return stream
 
 
-_ZEROS = memoryview(bytes(1 << 18))
+_ZEROS = memoryview(bytes(1 << 21))
+"""More than a block of normals takes: fresh zeros for every block cost more than the cipher."""
 
 
 def seed_key(*numbers: int) -> bytes:
