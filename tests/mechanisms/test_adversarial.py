@@ -34,7 +34,7 @@ def test_a_fresh_probe_reads_less_of_the_author_from_an_adversarial_model_than_f
 
 def test_the_discriminator_learns_from_states_and_leaves_no_gradient_in_the_model():
     options = AdversarialOptions.model_validate({"name": "adversarial", "discriminator": {"memory": 8, "batch": 4}})
-    opponent = Opponent(5, 3, options, seed=1)
+    opponent = Opponent(5, torch.full((3,), 1 / 3), options, seed=1)
     before = {name: value.clone() for name, value in opponent.discriminator.named_parameters()}
     states = torch.randn(6, 5, requires_grad=True)
     opponent.learn(states.detach(), torch.tensor([0, 1, 2, 0, 1, 2]))
@@ -44,6 +44,6 @@ def test_the_discriminator_learns_from_states_and_leaves_no_gradient_in_the_mode
 
 def test_without_memory_it_learns_from_the_batch_at_hand():
     options = AdversarialOptions.model_validate({"name": "adversarial", "discriminator": {"memory": 0, "updates": 2}})
-    opponent = Opponent(5, 3, options, seed=1)
+    opponent = Opponent(5, torch.full((3,), 1 / 3), options, seed=1)
     assert opponent.memory is None
     assert opponent.learn(torch.randn(4, 5), torch.tensor([0, 0, 0, 0])) > 0

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from torch import nn
 
 from discreet.models.discriminator import Discriminator, Memory, Whitening, frozen
 
@@ -42,6 +43,27 @@ def test_unevenness_is_nothing_where_the_discriminator_only_guesses_and_more_els
     assert discriminator.unevenness(states, labels) > 0
     torch.nn.init.zeros_(discriminator.rows.weight)
     assert discriminator.unevenness(states, labels).abs() < 1e-6
+
+
+def test_classes_of_unlike_size_leave_no_unevenness_where_states_tell_nothing():
+    """It learns the sizes from labels alone; what it is told of them is not counted against the states."""
+    torch.manual_seed(0)
+    shares = torch.tensor([0.7, 0.2, 0.1])
+    found = {}
+    for name, given in (("told", shares), ("not told", None)):
+        own = Discriminator(4, 3, hidden=8, layers=0, sample=16, shares=given)
+        nn.init.zeros_(own.rows.weight)
+        optimizers = own.optimizers(0.05)
+        for _ in range(300):
+            labels = torch.multinomial(shares, 64, replacement=True)
+            own.zero_grad(set_to_none=True)
+            own.cross_entropy(torch.zeros(64, 4), labels).backward()
+            for optimizer in optimizers:
+                optimizer.step()
+        found[name] = float(own.unevenness(torch.zeros(3, 4), torch.arange(3)).detach())
+        assert own.first_choice(torch.zeros(1, 4)).item() == 0
+    assert found["told"] < 0.02
+    assert found["not told"] > 0.3  # log(1/3) less the mean of log shares is .32
 
 
 def test_a_few_drawn_classes_stand_for_all_of_them_on_average():

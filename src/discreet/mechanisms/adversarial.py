@@ -8,11 +8,13 @@ Each step, on one batch and one forward pass of the language model:
 
 What we do otherwise: the paper's batches are of one author each, and a discriminator that learns from them as they
 come learns to name the author of the moment. Ours learns from the last two thousand states in random order, without
-what all states have in common (whitening). The privacy loss is written without its constant, log M.
+what all states have in common (whitening) and beyond what follows from some authors' writing more than others. The
+privacy loss is written without its constant, log M.
 """
 
 from typing import Annotated
 
+import numpy as np
 import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
@@ -32,6 +34,7 @@ from discreet.mechanisms.regularized import (
 from discreet.mechanisms.training import Training
 from discreet.models.discriminator import Discriminator, Memory, frozen
 from discreet.models.language import output_layer
+from discreet.text.tokenize import Encoded
 
 Count = Annotated[int, Field(ge=1)]
 
@@ -69,7 +72,7 @@ class Adversarial:
     def train(self, training: Training, options: AdversarialOptions) -> Guarantee:
         training, examples = hiding(training, options)
         width = output_layer(training.model).weight.shape[1]
-        opponent = Opponent(width, len(examples.author_names), options, training.recipe.seed)
+        opponent = Opponent(width, shares_of(examples), options, training.recipe.seed)
         training.fit_otherwise(
             AttributedBatches(training, examples, options),
             opponent.loss,
@@ -81,14 +84,21 @@ class Adversarial:
         return no_guarantee(training, examples, options, opponent.discriminator.first_choice)
 
 
+def shares_of(examples: Encoded) -> Tensor:
+    """Each author's share of the texts."""
+    counts = np.bincount(examples.authors, minlength=len(examples.author_names))
+    return torch.from_numpy(counts / counts.sum())
+
+
 class Opponent:
     """The discriminator with all that it learns by, and the loss that a language model has against it."""
 
-    def __init__(self, width: int, authors: int, options: AdversarialOptions, seed: int) -> None:
+    def __init__(self, width: int, shares: Tensor, options: AdversarialOptions, seed: int) -> None:
         own = options.discriminator
+        sizes = {"hidden": own.hidden, "layers": own.layers, "sample": own.sample}
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.discriminator = Discriminator(width, authors, hidden=own.hidden, layers=own.layers, sample=own.sample)
+            self.discriminator = Discriminator(width, len(shares), **sizes, shares=shares)
         self.memory = Memory(width, own.memory) if own.memory else None
         self.tally = Tally("privacy_loss", "discriminator_loss")
         self.optimizers = self.discriminator.optimizers(own.learning_rate)

@@ -4,6 +4,10 @@
     discriminator.cross_entropy(states, labels)     # -log Pr(y|h): what it learns by
     discriminator.unevenness(states, labels)        # -(1/M) sum_c log Pr(c|h) - log M: what hides y
 
+Where some classes have more texts than others, that alone makes Pr(.|h) uneven, whatever h tells, and a model cannot
+mend it. With `shares` the discriminator learns by Pr(c|h) proportional to share_c * exp(l_c), so that its logits hold
+what the state tells beyond the shares, and the unevenness is that of exp(l_c) alone: nothing where h tells nothing.
+
 It is a small network and one row of weights for each class. Up to `sample` classes the softmax is over all of them.
 Where there are more, a step draws `sample` of them with replacement and gives each the weight M / sample: together with
 the text's own class, which always counts, they stand for all M. Then
@@ -96,9 +100,15 @@ class Whitening(nn.Module):
 class Discriminator(nn.Module):
     """Names the class of a hidden state."""
 
-    def __init__(self, width: int, classes: int, *, hidden: int, layers: int, sample: int) -> None:
+    log_shares: Tensor
+
+    def __init__(
+        self, width: int, classes: int, *, hidden: int, layers: int, sample: int, shares: Tensor | None = None
+    ) -> None:
         super().__init__()
         self.classes, self.sample = classes, sample
+        even = torch.full((classes,), 1 / classes)
+        self.register_buffer("log_shares", ((even if shares is None else shares) * classes).log().float())
         self.whitening = Whitening(width)
         parts: list[nn.Module] = []
         for number in range(layers):
@@ -111,7 +121,7 @@ class Discriminator(nn.Module):
 
     def cross_entropy(self, states: Tensor, labels: Tensor) -> Tensor:
         """-log Pr(y|h), the mean over rows."""
-        logits = self.logits(states, labels)
+        logits = self.logits(states, labels, with_shares=True)
         return (logits.log_total() - logits.own).mean()
 
     def unevenness(self, states: Tensor, labels: Tensor) -> Tensor:
@@ -119,12 +129,14 @@ class Discriminator(nn.Module):
         logits = self.logits(states, labels)
         return (logits.log_total() - logits.mean(self.classes)).mean() - math.log(self.classes)
 
-    def logits(self, states: Tensor, labels: Tensor) -> Logits:
+    def logits(self, states: Tensor, labels: Tensor, *, with_shares: bool = False) -> Logits:
         with full_precision(states):
             found = self.trunk(self.whitening(states.float()))
             drawn = self._draw(labels.device)
             own = (found * self.rows(labels)).sum(1) + self.biases(labels).squeeze(1)
             others = torch.addmm(self.biases(drawn).t(), found, self.rows(drawn).t())
+            if with_shares:
+                own, others = own + self.log_shares[labels], others + self.log_shares[drawn]
             others = others.masked_fill(drawn == labels[:, None], -math.inf)
         return Logits(own, others, self.classes / len(drawn))
 
@@ -132,7 +144,7 @@ class Discriminator(nn.Module):
     def first_choice(self, states: Tensor) -> Tensor:
         """The likeliest class of each state, among all of them."""
         scores = torch.addmm(self.biases.weight.t(), self.trunk(self.whitening(states.float())), self.rows.weight.t())
-        return scores.argmax(1)
+        return (scores + self.log_shares).argmax(1)
 
     def _draw(self, device: torch.device) -> Tensor:
         if self.classes <= self.sample:
