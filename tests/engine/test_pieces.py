@@ -107,6 +107,28 @@ def test_a_dropped_record_leaves_nothing_not_even_nan(kind, settled, records, le
     torch.testing.assert_close(got, dense[1:].sum(0))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("time_first", [False, True])
+def test_gradients_written_down_one_by_one_are_those_of_a_batched_product(monkeypatch, time_first, dtype) -> None:
+    random = torch.Generator().manual_seed(3)
+    rows, columns = (torch.randn(3, 5, width, generator=random) for width in (SIZE, WIDTH))
+    if time_first:
+        rows, columns = (t.transpose(0, 1).contiguous().transpose(0, 1) for t in (rows, columns))
+    batched = products.instantiate(rows, columns, dtype)
+    taken: list[int] = []
+    each = products.instantiate_each
+
+    def counted(parts, dtype):
+        taken.append(len(parts))
+        return each(parts, dtype)
+
+    monkeypatch.setattr(products, "instantiate_each", counted)
+    monkeypatch.setattr(products, "LARGE_PRODUCT", 5 * SIZE * WIDTH)
+    torch.testing.assert_close(products.instantiate(rows, columns, dtype), batched)
+    assert taken == [3]
+    assert products.instantiate(rows[:0], columns[:0], dtype).shape == (0, SIZE, WIDTH)
+
+
 @pytest.mark.parametrize("blocks", [1, 2, 3, 4, 50])
 @pytest.mark.parametrize("length", [1, 2, 5, 8, 13])
 def test_gram_matrices_in_any_number_of_blocks_give_the_same_norms(blocks: int, length: int) -> None:

@@ -6,6 +6,8 @@ import torch
 from torch import Tensor
 
 STRETCH = 1024
+LARGE_PRODUCT = 1 << 26
+"""Multiplications from which on a record's product is taken by itself."""
 BLOCK = 1 << 20
 """Numbers in half precision that are widened at a time: few enough to stay near the processor."""
 
@@ -78,8 +80,15 @@ def gram_squares(rows: Tensor, columns: Tensor, blocks: int) -> Tensor:
 
 
 def instantiate(rows: Tensor, columns: Tensor, dtype: torch.dtype) -> Tensor:
-    """rows^T columns for each record, multiplied in `dtype` and written down: [B, p, d]."""
-    return torch.bmm(rows.to(dtype).transpose(1, 2), columns.to(dtype))
+    """rows^T columns for each record, multiplied in `dtype` and written down: [B, p, d].
+
+    Large products are taken one by one, each by all threads; a batched product gives each thread records of its own,
+    whose matrices then compete for the cache (up to a quarter slower for 1536 x 384 over 256 positions).
+    """
+    rows, columns = rows.to(dtype), columns.to(dtype)
+    if len(rows) and rows.shape[1] * rows.shape[2] * columns.shape[2] >= LARGE_PRODUCT:
+        return instantiate_each(list(zip(rows, columns, strict=True)), dtype)
+    return torch.bmm(rows.transpose(1, 2), columns)
 
 
 def instantiate_each(parts: Sequence[tuple[Tensor, Tensor]], dtype: torch.dtype) -> Tensor:
