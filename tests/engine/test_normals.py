@@ -116,3 +116,8 @@ def test_every_coordinate_gets_noise_of_its_own(count, dtype):
     noise = (target.astype(float) / 0.25 - 0.25) / 0.5
     assert (abs(noise) < 7).all()
     assert len(np.unique(noise)) >= 0.98 * count
+
+
+def test_more_normals_than_a_block_has_are_refused():
+    with pytest.raises(ValueError, match="At most"):
+        fill_normals(np.empty(BLOCK + 1), seeded(5), 1)

@@ -142,6 +142,8 @@ _scratch = _Scratch()
 
 def fill_normals(out: Doubles, stream: Stream, draws: int) -> None:
     """Independent standard normals, each the sum of so many over the root of their number; a block at most."""
+    if len(out) > BLOCK:  # compiled code would write beyond the scratch memory
+        raise ValueError(f"At most {BLOCK} normals are made at a time, not {len(out)}.")
     # A draw takes .03 spare words on average. A sixteenth for each and 256 more run short less than once in 2^128 times
     # for whole blocks, and more rarely for smaller ones; then everything is thrown away.
     count = draws * len(out)
