@@ -4,6 +4,7 @@
     python -m benchmarks.leakage wikitext-2 --only none selective --miss 0 0.5
     python -m benchmarks.leakage customersim --table                  # what has been run so far, and the plots
     python -m benchmarks.leakage customersim --records 3000 --only dp-sgd jft    # a larger part of the corpus
+    python -m benchmarks.leakage wikitext-2 --seeds 83 115 119 --only jft        # other canaries, other trainings
 
 Twelve canaries `My ID is dddddd.` are put into part of a corpus, every other one 10 times and 20 times. An LSTM learns
 the text by each mechanism; the weights of every epoch are kept, and every other epoch is attacked: exact exposure of
@@ -11,12 +12,13 @@ each canary, and membership of records by their loss. The vocabulary comes from 
 on: one trained on text in which the policy has missed a canary would have that canary for a token. A policy that misses
 a share of the secrets misses the same canaries in every run (`imperfect`), so what is found and what is missed is told
 apart. With more records private batches grow in proportion, so that the noise stays and the sums grow. Runs go to
-`runs/leakage/CORPUS-RECORDS`; a finished one is not made again, a killed one goes on.
+`runs/leakage/CORPUS-RECORDS` (other seeds: `CORPUS-RECORDS-SEED`); a finished one is not made again, a killed one goes
+on. With several seeds the table has the means over all canaries of a column, and how many of them there are.
 """
 
 import argparse
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -58,8 +60,9 @@ CORPORA: dict[str, tuple[Path, Any, int]] = {
 """Folder, policy, and how many records are trained on unless said otherwise."""
 MISSES = (0.0, 0.1, 0.3, 0.5)
 CANARIES, COPIES = 12, (10, 20)
-SEED = 83
-"""Chosen before any training: with it 2, 4 and 6 of the twelve canaries are missed, half of them with 10 copies."""
+SEEDS = (83, 115, 119)
+"""Chosen before any training, the first three with which 2, 4 and 6 of the twelve canaries are missed, half of them
+with 10 copies. A seed draws the canaries, what is missed, and the training."""
 NUMBERS = {"union": ["digits", {"regex": {"pattern": "(?<=[a-z,] )[A-Z][a-z]+", "kind": "NAME"}}]}
 PRIVATE: dict[str, Any] = {"epsilon": 4.9, "batch": 128, "epochs": 4, "learning_rate": 0.004, "normalise": True}
 MECHANISMS: dict[str, dict[str, Any]] = {
@@ -81,10 +84,12 @@ class Part(NamedTuple):
 
     corpus: str
     records: int
+    seed: int = SEEDS[0]
 
     @property
     def place(self) -> Path:
-        return PLACE / f"{self.corpus}-{self.records}"
+        name = f"{self.corpus}-{self.records}"
+        return PLACE / (name if self.seed == SEEDS[0] else f"{name}-{self.seed}")
 
     @property
     def policy(self) -> Any:
@@ -105,7 +110,7 @@ def settings_of(part: Part, mechanism: str) -> dict[str, Any]:
 def planted(part: Part) -> tuple[Corpus, Manifest]:
     """Part of a corpus with canaries between its records."""
     own = [record for record in part.split("train") if not record.id.startswith("canary")]
-    plan = Insertion(read_template("My ID is {digits:6}."), number=CANARIES, repetitions=COPIES, seed=SEED)
+    plan = Insertion(read_template("My ID is {digits:6}."), number=CANARIES, repetitions=COPIES, seed=part.seed)
     canaries = Canaries(own[: part.records], plan)
     held = part.split("test")[: part.records]
     return Corpus({"train": list(canaries), "test": held}, f"{part.corpus} with canaries"), canaries.manifest()
@@ -169,7 +174,7 @@ def result(part: Part, mechanism: str, miss: float) -> dict[str, Any]:
         known: dict[str, Any] = read_json(file)
         return known
     corpus, manifest = planted(part)
-    policy = make_policy({"imperfect": {"policy": part.policy, "miss": miss, "seed": SEED}})
+    policy = make_policy({"imperfect": {"policy": part.policy, "miss": miss, "seed": part.seed}})
     finished = (place / "manifest.json").is_file() and Run(place).finished
     if not finished:
         train(
@@ -180,6 +185,7 @@ def result(part: Part, mechanism: str, miss: float) -> dict[str, Any]:
             output=place,
             tokenizer={"name": str(public_tokenizer(part))},
             training=TRAINING,
+            seed=SEEDS.index(part.seed),
         )
     run = open_run(place)
     found = {
@@ -192,9 +198,22 @@ def result(part: Part, mechanism: str, miss: float) -> dict[str, Any]:
     return found
 
 
-def mean_exposure(row: dict[str, Any], detected: bool, copies: int | None = None) -> float | None:
-    own = [bits for found, times, bits in row["canaries"] if found == detected and copies in (None, times)]
-    return statistics.mean(own) if own else None
+def pooled(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """The same training with several seeds as one: all canaries together, the mean AUC."""
+    epochs = [
+        rows[0] | {"canaries": [own for row in rows for own in row["canaries"]], "auc": _mean_of(rows, "auc")}
+        for rows in zip(*(one["epochs"] for one in found), strict=True)
+    ]
+    return found[0] | {"epochs": epochs}
+
+
+def _mean_of(rows: Sequence[dict[str, Any]], key: str) -> float:
+    return statistics.mean(float(row[key]) for row in rows)
+
+
+def bits_of(row: dict[str, Any], detected: bool, copies: int | None = None) -> list[float]:
+    """Exposures of the found or the missed canaries, with so many copies or any number."""
+    return [bits for found, times, bits in row["canaries"] if found == detected and copies in (None, times)]
 
 
 def table(results: list[dict[str, Any]]) -> None:
@@ -203,8 +222,8 @@ def table(results: list[dict[str, Any]]) -> None:
     print(f"| {' | '.join(columns)} |\n" + "|---" * len(columns) + "|")
     for one in results:
         last = one["epochs"][-1]
-        bits = [mean_exposure(last, detected, copies) for detected in (True, False) for copies in COPIES]
-        shown = " | ".join("–" if value is None else f"{value:.1f}" for value in bits)
+        bits = [bits_of(last, detected, copies) for detected in (True, False) for copies in COPIES]
+        shown = " | ".join(f"{statistics.mean(own):.1f} ({len(own)})" if own else "–" for own in bits)
         share = "any" if one["mechanism"] in BLIND else f"{one['miss']:g}"
         proved = "none" if one["epsilon"] is None else f"{one['epsilon']:.1f}"
         print(f"| `{one['mechanism']}` | {share} | {proved} | {shown} | {last['auc']:.2f} |")
@@ -231,7 +250,8 @@ def exposed(one: dict[str, Any], row: dict[str, Any], detected: bool) -> float |
     """The mean exposure of found or missed canaries; of all where no policy is asked."""
     if one["mechanism"] in BLIND:
         return statistics.mean(float(bits) for _, _, bits in row["canaries"])
-    return mean_exposure(row, detected)
+    own = bits_of(row, detected)
+    return statistics.mean(own) if own else None
 
 
 def lines(
@@ -253,18 +273,20 @@ def main() -> None:
     parser.add_argument("--records", type=int, help="how many are trained on [600 dialogs, 300 paragraphs]")
     parser.add_argument("--only", nargs="*", default=list(MECHANISMS), choices=list(MECHANISMS))
     parser.add_argument("--miss", nargs="*", type=float, default=list(MISSES))
+    parser.add_argument("--seeds", nargs="*", type=int, default=[SEEDS[0]], choices=SEEDS)
     parser.add_argument("--table", action="store_true", help="only what has been run so far")
     parser.add_argument("--plots", type=Path, help="a folder for the drawings")
     options = parser.parse_args()
-    part = Part(options.corpus, options.records or CORPORA[options.corpus][2])
+    parts = [Part(options.corpus, options.records or CORPORA[options.corpus][2], seed) for seed in options.seeds]
     results = []
     for miss in options.miss:
         for mechanism in options.only:
             if mechanism in BLIND and miss != options.miss[0]:
                 continue
-            if options.table and not (part.place / f"{mechanism}-{miss:g}.json").is_file():
-                continue
-            results.append(result(part, mechanism, miss))
+            name = f"{mechanism}-{miss:g}.json"
+            asked = [part for part in parts if not options.table or (part.place / name).is_file()]
+            if asked:
+                results.append(pooled([result(part, mechanism, miss) for part in asked]))
     results.sort(key=lambda one: (list(MECHANISMS).index(one["mechanism"]), one["miss"]))
     table(results)
     if options.plots:
