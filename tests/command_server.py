@@ -2,9 +2,11 @@
 
 A fresh process spends seconds on importing torch before it does anything; the documentation has a hundred commands.
 
-    with CommandServer() as server:
-        done = server.run(["simulate", "customersim", "-n", "3", "-o", "dialogs.jsonl"], folder)
-        assert done.code == 0, done.output
+    done = discreet("simulate", "customersim", "-n", 3, "-o", "dialogs.jsonl", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    run("print(1)", folder)                      # a block of Python
+
+The process is started when it is first needed, once for each process of tests.
 """
 
 import atexit
@@ -15,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -23,35 +26,40 @@ SECONDS = 300
 
 
 class Done(NamedTuple):
-    """How a command ended, and all it wrote."""
+    """How a command ended, and what it wrote."""
 
-    code: int
-    output: str
+    returncode: int
+    stdout: str
+    stderr: str
 
 
-class CommandServer:
-    """The process that has imported everything, waiting for what to run."""
+def discreet(*words: object, cwd: Path) -> Done:
+    """Runs a command of the command line in a folder."""
+    return run([str(word) for word in words], cwd)
 
-    def __enter__(self) -> "CommandServer":
-        self._process = subprocess.Popen(
-            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT, text=True
-        )
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self._process.communicate()
+def run(what: list[str] | str, folder: Path) -> Done:
+    """Runs the words after `discreet`, or a text as Python, in a folder; after five minutes it is ended."""
+    server = _server()
+    assert server.stdin is not None
+    assert server.stdout is not None
+    with tempfile.NamedTemporaryFile("r", errors="replace") as out, tempfile.NamedTemporaryFile("r") as err:
+        request = {"what": what, "folder": str(folder), "stdout": out.name, "stderr": err.name}
+        server.stdin.write(json.dumps(request) + "\n")
+        server.stdin.flush()
+        code = server.stdout.readline()
+        assert code, "the process that runs commands has ended"
+        return Done(int(code), out.read(), err.read())
 
-    def run(self, what: list[str] | str, folder: Path) -> Done:
-        """Runs the words after `discreet`, or a text as Python, in a folder; after five minutes it is ended."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        with tempfile.NamedTemporaryFile("r", encoding="utf-8", errors="replace") as output:
-            request = {"what": what, "folder": str(folder), "output": output.name}
-            self._process.stdin.write(json.dumps(request) + "\n")
-            self._process.stdin.flush()
-            code = self._process.stdout.readline()
-            assert code, "the process that runs commands has ended"
-            return Done(int(code), output.read())
+
+@cache
+def _server() -> "subprocess.Popen[str]":
+    """The process that has imported everything, waiting for what to run; it ends with the tests."""
+    server = subprocess.Popen(
+        [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT, text=True
+    )
+    atexit.register(server.communicate)
+    return server
 
 
 def import_everything() -> None:
@@ -83,14 +91,13 @@ def serve() -> None:
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 
 
-def work(what: list[str] | str, folder: str, output: str) -> NoReturn:
+def work(what: list[str] | str, folder: str, stdout: str, stderr: str) -> NoReturn:
     """What the forked process does: one command or one block, and then it is gone."""
     signal.alarm(SECONDS)
     os.chdir(folder)
-    written = os.open(output, os.O_WRONLY | os.O_APPEND)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(written, 1)
-    os.dup2(written, 2)
+    for number, name in ((1, stdout), (2, stderr)):
+        os.dup2(os.open(name, os.O_WRONLY | os.O_APPEND), number)
     code: Any = 1
     try:
         if isinstance(what, str):

@@ -1,8 +1,6 @@
 """`discreet attack` from the command line: a run trained and attacked, and a wrong guarantee that fails loudly."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -15,6 +13,7 @@ from discreet.files import read_json
 from discreet.mechanisms.recipe import make_recipe
 from discreet.mechanisms.train import train_recipe
 from tests.attacks.conftest import door_manifest, note, planted
+from tests.command_server import discreet
 
 RECIPE = {
     "policy": "gold",
@@ -23,11 +22,6 @@ RECIPE = {
     "tokenizer": {"train": "bpe", "vocabulary": 300},
     "training": {"epochs": 1, "learning_rate": 0.05},
 }
-
-
-def discreet(*words, cwd):
-    command = [sys.executable, "-c", "from discreet.cli import main; main()", *map(str, words)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from discreet.cli import console
 from discreet.cli.demo import _print_tables
-from tests.cli.test_frame import discreet
+from tests.command_server import discreet
 
 
 def test_the_demo_trains_and_attacks_five_ways_and_reports(tmp_path):

@@ -1,8 +1,6 @@
 """`discreet doctor`: the self-check from the command line."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 from transformers import BertConfig, BertForSequenceClassification, GPT2Config, GPT2LMHeadModel
@@ -11,13 +9,9 @@ from discreet.cli.doctor import doctor
 from discreet.engine.doctor import Examination
 from discreet.errors import DiscreetError, RefusedError
 from discreet.models.language import new_model, save_model
+from tests.command_server import discreet
 
 RULES = {"conv1d", "embedding", "layer-norm", "linear"}
-
-
-def discreet(*words, cwd):
-    command = [sys.executable, "-c", "from discreet.cli import main; main()", *map(str, words)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
 
 
 @pytest.fixture(scope="module")

@@ -9,15 +9,17 @@ import sys
 import pytest
 
 from discreet import cli as commands
+from tests.command_server import discreet
 
 
-def discreet(*words, cwd=None):
+def alone(*words, cwd=None):
+    """The command line as a person starts it: in a process that has imported nothing yet."""
     command = [sys.executable, "-c", "from discreet.cli import main; main()", *map(str, words)]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_a_users_mistake_is_one_sentence_and_exit_code_1(tmp_path):
-    done = discreet("evaluate", tmp_path / "no-run")
+    done = alone("evaluate", tmp_path / "no-run")
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr.startswith("error: ")
@@ -26,13 +28,13 @@ def test_a_users_mistake_is_one_sentence_and_exit_code_1(tmp_path):
 
 
 def test_wrong_usage_is_exit_code_2():
-    assert discreet("train", "--no-such-option").returncode == 2
-    assert discreet("no-such-command").returncode == 2
+    assert alone("train", "--no-such-option").returncode == 2
+    assert alone("no-such-command").returncode == 2
 
 
 def test_a_mistyped_key_of_a_recipe_is_named_before_any_data_is_read(tmp_path):
     (tmp_path / "r.yaml").write_text("data: missing.jsonl\ntrainin: {epochs: 1}\n")
-    done = discreet("train", "r.yaml", cwd=tmp_path)
+    done = alone("train", "r.yaml", cwd=tmp_path)
     assert done.returncode == 1
     assert "there is no key 'trainin'; did you mean 'training'?" in done.stderr
 
@@ -64,9 +66,8 @@ def world(tmp_path_factory):
         "tokenizer: {train: bpe, vocabulary: 512}\ntraining: {epochs: 2, learning_rate: 0.01}\n"
     )
     for name in ("none", "redacted"):
-        done = discreet(
-            "train", "recipe.yaml", "--set", f"mechanism={name}", "-o", f"runs/{name}", "--json", cwd=folder
-        )
+        start = alone if name == "none" else discreet
+        done = start("train", "recipe.yaml", "--set", f"mechanism={name}", "-o", f"runs/{name}", "--json", cwd=folder)
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["finished"] is True
     return folder

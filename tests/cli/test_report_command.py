@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from tests.cli.test_frame import discreet
+from tests.command_server import discreet
 from tests.report.folders import add_evaluation, make_run
 
 

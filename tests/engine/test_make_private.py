@@ -120,6 +120,7 @@ def test_physical_batches_do_not_change_the_update(tmp_path, physical):
     torch.testing.assert_close(flat(whole), flat(parts), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")  # torch's advice on a machine with one core
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_data_loader_gives_its_dataset_collator_workers_and_batch_size(tmp_path, workers):
     def doubled(items):

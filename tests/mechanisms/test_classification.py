@@ -22,7 +22,7 @@ from discreet.text.corpus import Corpus
 from discreet.text.labelled import LabelledEncoder
 from discreet.text.records import Record, Secret
 from discreet.text.tokenize import Encoder
-from tests.cli.test_frame import discreet
+from tests.command_server import discreet
 from tests.text.test_labelled import TOKENIZERS, WORDS
 
 SIZES = {

@@ -14,7 +14,7 @@ from discreet.policy.specs import policy
 from discreet.text.records import Record
 from discreet.text.tokenize import Encoder
 from discreet.text.vocabulary import load_tokenizer
-from tests.cli.test_frame import discreet
+from tests.command_server import discreet
 
 FOLDER = Path(place_of("mini"))
 
