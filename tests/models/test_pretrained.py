@@ -202,3 +202,21 @@ def test_a_gpt_has_a_width_that_its_heads_divide():
     assert "gpt" in MODELS
     with pytest.raises(SettingError, match="multiple"):
         new_model("gpt", 60, {"width": 17, "heads": 4}, seed=0)
+
+
+@pytest.mark.parametrize("advised", [True, False])
+def test_padding_on_the_right_brings_no_advice_from_transformers(caplog, advised):
+    from transformers.utils import logging
+
+    model = GPT2LMHeadModel(
+        GPT2Config(
+            n_layer=1, n_embd=8, n_head=2, vocab_size=20, n_positions=8, pad_token_id=19, bos_token_id=0, eos_token_id=0
+        )
+    )
+    logging.get_logger("transformers.modeling_utils").warning_once.cache_clear()  # advice is given once
+    ids = torch.tensor([[3, 4, 5, 19], [3, 4, 5, 6]])
+    if advised:  # so that the test would see it
+        model(ids)
+    else:
+        hidden_states(model, ids)
+    assert ("attention_mask" in caplog.text) == advised

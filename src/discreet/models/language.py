@@ -120,7 +120,8 @@ def hidden_states(model: nn.Module, input_ids: Tensor, *, own_positions: bool = 
     more: dict[str, Tensor] = {}
     if own_positions and "position_ids" in signature(base.forward).parameters:
         more["position_ids"] = torch.arange(input_ids.shape[1], device=input_ids.device).expand(input_ids.shape)
-    states: Tensor = base(input_ids=input_ids, **more).last_hidden_state
+    with quiet_transformers():  # it would advise a mask for the padding, which a causal model does not need
+        states: Tensor = base(input_ids=input_ids, **more).last_hidden_state
     return states
 
 
