@@ -21,6 +21,8 @@ from discreet.engine.private import PrivateStep
 from discreet.engine.random_bits import Randomness
 
 CLIP, NOISE, RATE = 0.5, 1.0, 1e-4
+AT_ONCE = 8192
+"""Tokens of a physical batch at most, for plain steps and for ours."""
 Batch = dict[str, Tensor]
 Step = Callable[[], None]
 
@@ -44,6 +46,12 @@ class Case:
         random = torch.Generator().manual_seed(1)
         text = torch.randint(self.vocabulary, (self.records, self.length + 1), generator=random)
         return {"ids": text[:, :-1].contiguous(), "targets": text[:, 1:].contiguous()}
+
+    def parts(self) -> list[Batch]:
+        """The batch in physical batches; one, unless it is large."""
+        rows = max(1, AT_ONCE // self.length)
+        ids, targets = (torch.split(tensor, rows) for tensor in self.batch().values())
+        return [{"ids": own, "targets": wanted} for own, wanted in zip(ids, targets, strict=True)]
 
     def model(self) -> Any:
         torch.manual_seed(0)
@@ -117,12 +125,13 @@ def _adamw(model: nn.Module) -> torch.optim.Optimizer:
 
 def plain(case: Case, loss: Callable[[Any, Batch], Tensor] = losses) -> Step:
     """Forward, backward and update without privacy."""
-    model, batch = case.model(), case.batch()
+    model, parts = case.model(), case.parts()
     optimizer = _adamw(model)
 
     def step() -> None:
         optimizer.zero_grad()
-        torch.autograd.backward(loss(model, batch).mean())
+        for part in parts:
+            torch.autograd.backward(loss(model, part).sum() / case.records)
         optimizer.step()
 
     return step
@@ -137,7 +146,7 @@ def best_plain(case: Case) -> Step:
 def discreet(case: Case, mode: str = "fast") -> Step:
     """Ours, the whole private step: clipped sum, a line in the ledger, noise, update."""
     keep_buffers()
-    model, batch = case.model(), case.batch()
+    model, parts = case.model(), case.parts()
     population = 1000 * case.records
     plan = Plan(rate=1e-3, steps=10**6, noise=NOISE, clip=CLIP, neighbours="replace", population=population)
     folder = TemporaryDirectory(prefix="discreet-bench-")
@@ -146,7 +155,7 @@ def discreet(case: Case, mode: str = "fast") -> Step:
     numbers = count()
 
     def step() -> None:
-        private(next(numbers), [batch])
+        private(next(numbers), parts)
         assert folder.name  # the ledger's folder lives as long as the step
 
     return step
@@ -155,10 +164,15 @@ def discreet(case: Case, mode: str = "fast") -> Step:
 def clipped_sum(case: Case) -> Step:
     """What the number of records decides: clipping alone, without noise and update."""
     keep_buffers()
-    model, batch = case.model(), case.batch()
+    model, parts = case.model(), case.parts()
     backward = ClippedBackward(model, fused_losses, CLIP, strict=True)
     sums = backward.zeros()
-    return lambda: (backward.add(batch, sums), None)[1]
+
+    def step() -> None:
+        for part in parts:
+            backward.add(part, sums)
+
+    return step
 
 
 def discreet_secure(case: Case) -> Step:
