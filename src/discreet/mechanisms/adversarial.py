@@ -49,7 +49,7 @@ class DiscriminatorOptions(BaseModel):
     """Hidden layers; none makes it linear."""
     learning_rate: Annotated[float, Field(gt=0)] = 2e-3
     sample: Annotated[int, Field(ge=16)] = 512
-    """With more authors than this, so many are drawn in each step to stand for all."""
+    """With more than twice as many authors, so many are drawn in each step to stand for all."""
     memory: Annotated[int, Field(ge=0)] = 2048
     """It learns from the last so many states; 0: from the batch at hand alone, as in the paper."""
     batch: Count = 128

@@ -8,9 +8,9 @@ Where some classes have more texts than others, that alone makes Pr(.|h) uneven,
 mend it. With `shares` the discriminator learns by Pr(c|h) proportional to share_c * exp(l_c), so that its logits hold
 what the state tells beyond the shares, and the unevenness is that of exp(l_c) alone: nothing where h tells nothing.
 
-It is a small network and one row of weights for each class. Up to `sample` classes the softmax is over all of them.
-Where there are more, a step draws `sample` of them with replacement and gives each the weight M / sample: together with
-the text's own class, which always counts, they stand for all M. Then
+It is a small network and one row of weights for each class. Up to twice `sample` classes the softmax is over all of
+them, which costs less than drawing. Where there are more, a step draws `sample` of them with replacement and gives each
+the weight M / sample: together with the text's own class, which always counts, they stand for all M. Then
 
     Z = exp(l_y) + M / sample * sum over drawn c, c != y, of exp(l_c)
 
@@ -37,8 +37,29 @@ def full_precision(states: Tensor) -> torch.autocast:
     return torch.autocast(states.device.type, enabled=False)
 
 
+class AllLogits(NamedTuple):
+    """The logits of all classes."""
+
+    scores: Tensor
+    """[rows, classes]"""
+    labels: Tensor
+
+    @property
+    def own(self) -> Tensor:
+        """[rows]: of each row's own class."""
+        return self.scores.gather(1, self.labels[:, None]).squeeze(1)
+
+    def log_total(self) -> Tensor:
+        """log Z, [rows]."""
+        return torch.logsumexp(self.scores, 1)
+
+    def mean(self, classes: int) -> Tensor:
+        """The mean logit over all classes, [rows]."""
+        return self.scores.mean(1)
+
+
 class Logits(NamedTuple):
-    """The logits of the classes that a step looks at."""
+    """The logits of the classes that a step looks at, where these are not all."""
 
     own: Tensor
     """[rows]: of each row's own class."""
@@ -114,9 +135,10 @@ class Discriminator(nn.Module):
         for number in range(layers):
             parts += [nn.Linear(hidden if number else width, hidden), nn.ReLU()]
         self.trunk = nn.Sequential(*parts)
-        self.rows = nn.Embedding(classes, hidden if layers else width, sparse=True)
+        self.sampled = classes > 2 * sample
+        self.rows = nn.Embedding(classes, hidden if layers else width, sparse=self.sampled)
         nn.init.normal_(self.rows.weight, std=self.rows.embedding_dim**-0.5)
-        self.biases = nn.Embedding(classes, 1, sparse=True)
+        self.biases = nn.Embedding(classes, 1, sparse=self.sampled)
         nn.init.zeros_(self.biases.weight)
 
     def cross_entropy(self, states: Tensor, labels: Tensor) -> Tensor:
@@ -129,10 +151,13 @@ class Discriminator(nn.Module):
         logits = self.logits(states, labels)
         return (logits.log_total() - logits.mean(self.classes)).mean() - math.log(self.classes)
 
-    def logits(self, states: Tensor, labels: Tensor, *, with_shares: bool = False) -> Logits:
+    def logits(self, states: Tensor, labels: Tensor, *, with_shares: bool = False) -> Logits | AllLogits:
         with full_precision(states):
             found = self.trunk(self.whitening(states.float()))
-            drawn = self._draw(labels.device)
+            if not self.sampled:
+                scores = torch.addmm(self.biases.weight.t(), found, self.rows.weight.t())
+                return AllLogits(scores + self.log_shares if with_shares else scores, labels)
+            drawn = torch.randint(self.classes, (self.sample,), device=labels.device)
             own = (found * self.rows(labels)).sum(1) + self.biases(labels).squeeze(1)
             others = torch.addmm(self.biases(drawn).t(), found, self.rows(drawn).t())
             if with_shares:
@@ -146,13 +171,10 @@ class Discriminator(nn.Module):
         scores = torch.addmm(self.biases.weight.t(), self.trunk(self.whitening(states.float())), self.rows.weight.t())
         return (scores + self.log_shares).argmax(1)
 
-    def _draw(self, device: torch.device) -> Tensor:
-        if self.classes <= self.sample:
-            return torch.arange(self.classes, device=device)
-        return torch.randint(self.classes, (self.sample,), device=device)
-
     def optimizers(self, rate: float) -> tuple[torch.optim.Optimizer, ...]:
-        """Adam for the network, and for the rows one that touches only those with a gradient."""
+        """Adam, and where classes are drawn one of its own for their rows that touches only those with a gradient."""
+        if not self.sampled:
+            return (torch.optim.AdamW(self.parameters(), rate, weight_decay=0.0, fused=True),)
         per_class = [*self.rows.parameters(), *self.biases.parameters()]
         sparse = torch.optim.SparseAdam(per_class, rate)
         trunk = list(self.trunk.parameters())
