@@ -89,7 +89,7 @@ while len(facts) < kills:
     runs += 1
 (folder / "facts.json").write_text(json.dumps(facts))
 """
-BUDGET = {"noise": 3.0, "batch": 8, "epochs": 2, "randomness": "secure"}
+BUDGET = {"noise": 3.0, "batch": 8, "epochs": 3, "randomness": "secure"}
 KILLS = {"dp-sgd": 6, "selective": 8, "crt": 6}
 MECHANISMS = {
     "dp-sgd": {"name": "dp-sgd", **BUDGET, "public_vocabulary": True},
