@@ -4,6 +4,8 @@
     python -m benchmarks.authors --authors 700 --share 1     # more authors, more of their messages
     python -m benchmarks.authors --only none adversarial@3   # some of the runs; @3 is the regularizer's weight
     python -m benchmarks.authors --only triplet.prefix@3     # the regularizer's state is that of a text's beginning
+    python -m benchmarks.authors --only none.mixed           # batches of many authors instead of one
+    python -m benchmarks.authors --only dp-sgd@0.002         # the noise of dp-sgd
     python -m benchmarks.authors_results                     # table and plots of what has been run
 
 The people with the most messages in the channel (its bots are left out), with every fourth of their messages: the share
@@ -50,9 +52,8 @@ CANARIES = 1
 WORDS = 2000
 VOCABULARY = 3000
 MODEL = {"name": "lstm", "layers": 2, "embedding": 128, "hidden": 128, "tied": True, "dropout": 0.1}
-RUNS = ["none", "dp-sgd", "adversarial@1", "triplet@1"]
-NOISE = 0.02
-"""Of dp-sgd: a hundred authors cannot hide in each other and still be learned from; see the results."""
+RUNS = ["none", "none.mixed", "adversarial.prefix@1", "adversarial.prefix@0.3", "triplet.prefix@1", "dp-sgd@0.001"]
+MIXED = "mixed"
 
 
 def place_of(authors: int) -> Path:
@@ -91,16 +92,19 @@ def _placed(record: Record) -> Record:
 
 
 def recipe_of(place: Path, name: str, epochs: int) -> Any:
-    regularizer, _, weight = name.partition("@")
-    mechanism, _, state = regularizer.partition(".")
-    settings: dict[str, Any] = {"name": mechanism} | ({"state": state} if state else {})
+    """The recipe of a run by its name: MECHANISM[.STATE][.mixed][@WEIGHT or @NOISE]."""
+    kind, _, number = name.partition("@")
+    mechanism, *parts = kind.split(".")
     training: dict[str, Any] = {"epochs": epochs, "batch_size": 32, "max_tokens": 64, "learning_rate": 3e-3}
-    training |= {"schedule": "linear", "one_author": True, "keep_epochs": True}
+    training |= {"schedule": "linear", "one_author": MIXED not in parts, "keep_epochs": True}
+    settings: dict[str, Any] = {"name": mechanism}
     if mechanism == "dp-sgd":
-        settings |= {"unit": "author", "noise": NOISE, "batch": 1, "clip": 1.0, "normalise": True}
+        settings |= {"unit": "author", "noise": float(number), "batch": 1, "clip": 1.0, "normalise": True}
         settings |= {"randomness": "fast"}
-    elif weight:
-        settings |= {"weight": float(weight)}
+    elif mechanism != "none":
+        states = [part for part in parts if part != MIXED]
+        settings |= {"weight": float(number), "batches": MIXED if MIXED in parts else "one"}
+        settings |= {"state": states[0]} if states else {}
     values = {
         "data": str(place / "records.jsonl"),
         "mechanism": settings,
@@ -170,7 +174,7 @@ def main() -> None:
     parser.add_argument("--place", type=Path, help="where runs are [runs/authors-AUTHORS]")
     parser.add_argument("--share", type=float, default=0.25, help="share of each author's messages")
     parser.add_argument("--epochs", type=int, default=8)
-    parser.add_argument("--only", nargs="*", default=RUNS, help="mechanisms, regularizers with @WEIGHT")
+    parser.add_argument("--only", nargs="*", default=RUNS, help="runs by name, see above")
     options = parser.parse_args()
     place = options.place or place_of(options.authors)
     prepare(place, options.authors, options.share)

@@ -1,22 +1,28 @@
-"""The runs of `benchmarks.authors` side by side where they predict equally well: a table and plots.
+"""The runs of `benchmarks.authors` side by side where they predict equally well: tables and plots.
 
-    python -m benchmarks.authors_results --only none adversarial@1 triplet@1 dp-sgd --page docs/results-authors.md
+    python -m benchmarks.authors_results --levels 335 311                            # table for each level
+    python -m benchmarks.authors_results --only none adversarial.prefix@1 --plots docs/images
 
-Two levels of test perplexity: *high* is the best that the worst of all runs reaches, *low* the best that the worst of
-those without noise reaches. Of each run that epoch is taken whose perplexity is nearest to the level. There the probe,
-the tab attack and the disparity are measured (once; the run's JSON keeps them). Disparity is the increase over the last
-epoch of `none`, real canaries are each author's message that it finds hardest to predict.
+At each level of test perplexity every run that comes so far is shown. Exposure is interpolated between the two epochs
+around the level (linear in the logarithm of perplexity, canary by canary), so that runs are compared at the same
+perplexity and not at epochs that happen to be near; intervals are of the mean over canaries. Probe, tab and disparity
+are measured at the epoch nearest to the level (once; the run's JSON keeps them). Disparity is the increase over the
+last epoch of `none`, real canaries are each author's message that it finds hardest to predict. The probe learns from
+and is asked about all messages of the authors, read in training or not. Without `--levels` there are two: the best
+that the worst of all runs reaches, and the best that the worst of those without noise reaches.
 """
 
 import argparse
 import math
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Container
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.authors import Measuring, place_of
+from benchmarks.authors import DATA, Measuring, place_of
 from benchmarks.plots import standing_alone
 from discreet.attacks.attribute import AttributeOptions, infer_attribute
 from discreet.attacks.contract import Target
@@ -30,23 +36,11 @@ from discreet.models.language import new_model
 from discreet.policy.specs import policy
 from discreet.report.charts import Axis, Guide, Series, curves
 from discreet.report.svg import Drawing, style_of
+from discreet.text.corpora.contract import named
+from discreet.text.records import Record
 
 OFTEN = 10
 """Copies from which on a canary is repeated often."""
-FAR = 0.15
-"""A run is left out of a level that it misses by more than this share."""
-
-PAGE = """# Author privacy on real chat
-
-Regularizers that hide authors, and dp-sgd on whole authors, where all predict equally well. `python -m
-benchmarks.authors` trains, `python -m benchmarks.authors_results --page docs/results-authors.md` wrote this page from
-the runs. 100 people of the Ubuntu channel with the most messages, every fourth message of each (7,600 to train on), a
-canary of five random words for each with 1 to 50 copies, a 2-layer LSTM of 128 units with a vocabulary of 3,000 from
-other people's messages, 8 epochs of one seed: sized to minutes on one core, so perplexities are high. Exposure is
-counted in a sample of 2,000 (10.97 bits at most). The probe is the attack [`attribute`](attacks.md#attribute) on the
-train split; tab types the first token; *gap* is by how many points of perplexity the 5 (20) smallest authors lose
-more than the largest, against the last epoch of `none`.
-"""
 
 
 class Comparing:
@@ -61,9 +55,9 @@ class Comparing:
     def best(self, name: str) -> float:
         return float(min(row["test"] for row in self.runs[name]["epochs"]))
 
-    def levels(self) -> dict[str, float]:
+    def levels(self) -> list[float]:
         noiseless = [name for name, run in self.runs.items() if run["epsilon"] is None]
-        return {"high": max(map(self.best, self.runs)), "low": max(map(self.best, noiseless))}
+        return [max(map(self.best, self.runs)), max(map(self.best, noiseless))]
 
     def nearest(self, name: str, level: float) -> dict[str, Any]:
         rows = self.runs[name]["epochs"]
@@ -71,10 +65,14 @@ class Comparing:
         return found
 
     def at(self, level: float) -> dict[str, dict[str, Any]]:
-        """The row of each run at a level, with all that is measured there."""
-        near = {name: self.nearest(name, level) for name in self.runs}
-        close = {name: row for name, row in near.items() if abs(row["test"] / level - 1) <= FAR}
-        return {name: row | self._details(name, int(row["epoch"])) for name, row in close.items()}
+        """The row of each run that reaches a level, with all that is measured there."""
+        rows = {}
+        for name, run in self.runs.items():
+            each = exposures_at(run["epochs"], level)
+            if each is not None:
+                nearest = self.nearest(name, level)
+                rows[name] = nearest | {"each": each} | self._details(name, int(nearest["epoch"]))
+        return rows
 
     def _details(self, name: str, epoch: int) -> dict[str, Any]:
         run = self.runs[name]
@@ -104,11 +102,11 @@ class Comparing:
         times = [canary.repetitions for canary in measuring.manifest.planted()]
         trained = Counter(str(record.author) for record in own["train"])
         mean = AttributeOptions(state="mean")
-        probes = {"last": ("train", None), "mean": ("train", mean), "test": ("test", None)}
+        everything = messages_of(trained)
         return {
             "probe": {
-                what: infer_attribute(model, encoder, own[split], options=options).to_json()
-                for what, (split, options) in probes.items()
+                options.state: infer_attribute(model, encoder, everything, options=options).to_json()
+                for options in (AttributeOptions(), mean)
             },
             "tab": tab(reader_of(model), encoder, texts, TabOptions(beams=1), repetitions=times).to_json(),
             "disparity": {
@@ -126,11 +124,30 @@ class Comparing:
             measuring = Measuring(self.place, open_run(self.place / "none"))
             settings = measuring.run.recipe.model.sizes
             model = new_model("lstm", measuring.encoder.vocabulary_size, settings, seed=0).eval()
-            canaries = measuring.manifest.record_ids()
-            own = [record for record in measuring.corpus.records("train") if record.id not in canaries]
-            write_json(place, infer_attribute(model, measuring.encoder, own).to_json())
-        found: dict[str, Any] = read_json(place)
-        return found
+            everything = messages_of({str(record.author) for record in measuring.corpus.records("train")})
+            states = (AttributeOptions(), AttributeOptions(state="mean"))
+            found = {
+                own.state: infer_attribute(model, measuring.encoder, everything, options=own).to_json()
+                for own in states
+            }
+            write_json(place, found)
+        known: dict[str, Any] = read_json(place)
+        return known
+
+
+def messages_of(authors: Container[str]) -> list[Record]:
+    """All that these people have written in the channel."""
+    return [record for record in named("ubuntu-irc", DATA).all() if str(record.author) in authors]
+
+
+def exposures_at(epochs: list[dict[str, Any]], level: float) -> list[tuple[int, float, float]] | None:
+    """Copies, exposure and exposure by fit of each canary where the perplexity first falls to a level."""
+    for before, after in pairwise(epochs):
+        if after["test"] <= level <= before["test"]:
+            share = math.log(before["test"] / level) / math.log(before["test"] / after["test"])
+            pairs = zip(before["exposure"]["each"], after["exposure"]["each"], strict=True)
+            return [(a[0], a[1] + share * (b[1] - a[1]), a[2] + share * (b[2] - a[2])) for a, b in pairs]
+    return None
 
 
 def _without_authors(found: dict[str, Any]) -> dict[str, Any]:
@@ -139,31 +156,29 @@ def _without_authors(found: dict[str, Any]) -> dict[str, Any]:
 
 def often(row: dict[str, Any], column: int = 1) -> list[float]:
     """Exposure of the canaries that are repeated often, by sample (1) or by fit (2)."""
-    return [own[column] for own in row["exposure"]["each"] if own[0] >= OFTEN]
+    return [own[column] for own in row["each"] if own[0] >= OFTEN]
 
 
 def table(rows: dict[str, dict[str, Any]]) -> str:
-    columns = ["run", "epoch", "perplexity", f"exposure, {OFTEN}+ copies", "less than none", "by fit", "fewer copies"]
-    columns += ["tab, planted", "tab, real", "probe above chance", "on mean state", "on test", "gap (5)", "gap (20)"]
+    columns = ["run", f"exposure, {OFTEN}+ copies", "less than none", "by fit", "fewer copies", "nearest epoch"]
+    columns += ["tab, planted", "tab, real", "probe above chance", "on mean state", "gap (5)", "gap (20)"]
     lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for name, row in rows.items():
-        own, rare = often(row), [one[1] for one in row["exposure"]["each"] if one[0] < OFTEN]
+        own, rare = often(row), [one[1] for one in row["each"] if one[0] < OFTEN]
         plain = often(rows["none"]) if "none" in rows else own
         low, high = mean_interval([b - a for a, b in zip(own, plain, strict=True)]) or (0.0, 0.0)
         probe, rates = row["probe"], row["tab"]["rates"]
         cells = [
             f"`{name}`",
-            str(row["epoch"]),
-            f"{row['test']:.1f}",
             _with_interval(own),
             "–" if name == "none" else f"{np.mean(plain) - np.mean(own):.2f} ({low:.2f} to {high:.2f})",
             f"{np.mean(often(row, 2)):.1f}",
             f"{np.mean(rare):.2f}",
+            f"{row['epoch']} ({row['test']:.0f})",
             f"{rates['planted']['greedy']['exact']:.3f}",
             f"{rates['real']['greedy']['exact']:.3f}",
             _above(probe["last"]),
             _above(probe["mean"]),
-            _above(probe["test"]),
             *(f"{row['disparity'][group]['gap']:.1f}" for group in ("5", "20")),
         ]
         lines.append(f"| {' | '.join(cells)} |")
@@ -182,9 +197,10 @@ def reached(rows: dict[str, dict[str, Any]]) -> str:
             share = row["probe"]["last"]["above_chance"] / rows["none"]["probe"]["last"]["above_chance"]
             parts += [f"exposure of often repeated canaries {less:+.2f} bits below that of `none`"]
             parts += [f"the probe is {share:.2f} times as far above chance"]
-        if "dp-sgd" in rows and name != "dp-sgd":
-            ratio = row["disparity"]["5"]["gap"] / rows["dp-sgd"]["disparity"]["5"]["gap"]
-            parts += [f"the gap between authors is {ratio:.2f} times that of `dp-sgd`"]
+        private = next((own for other, own in rows.items() if other.startswith("dp-sgd")), None)
+        if private is not None and row is not private:
+            gaps = [row["disparity"][group]["gap"] / private["disparity"][group]["gap"] for group in ("5", "20")]
+            parts += ["the gap between authors is {:.2f} (5) and {:.2f} (20) times that of `dp-sgd`".format(*gaps)]
         lines.append(f"- `{name}`: {'; '.join(parts)}.")
     return "\n".join(lines)
 
@@ -199,14 +215,17 @@ def _above(probe: dict[str, Any]) -> str:
     return f"{probe['above_chance']:.3f} ({low:.3f} to {high:.3f})"
 
 
-def exposure_plot(rows: dict[str, dict[str, Any]], level: str) -> str:
+def exposure_plot(rows: dict[str, dict[str, Any]], level: float) -> str:
     """Mean exposure against the number of copies."""
     series = []
     for number, (name, row) in enumerate(rows.items()):
-        parts = row["exposure"]["by_repetitions"]
-        points = tuple((float(times), float(parts[str(times)]["mean"])) for times in sorted(map(int, parts)))
+        parts: dict[int, list[float]] = defaultdict(list)
+        for times, bits, _ in row["each"]:
+            parts[times].append(bits)
+        points = tuple((float(times), float(np.mean(parts[times]))) for times in sorted(parts))
         series.append(Series(name, style_of(number), points))
-    drawing = Drawing(f"Exposure by copies, {level} perplexity", "Lower is more discreet.", f"authors-exposure-{level}")
+    title = f"Exposure by copies at perplexity {level:.0f}"
+    drawing = Drawing(title, "Lower is more discreet.", f"authors-exposure-{level:.0f}")
     x, y = Axis("copies of a canary", log=True), Axis("mean exposure (bits)", zero=True)
     return curves(drawing, series, x, y, [Guide(1.44, "no leak: 1.44")])
 
@@ -214,7 +233,11 @@ def exposure_plot(rows: dict[str, dict[str, Any]], level: str) -> str:
 def training_plot(runs: dict[str, dict[str, Any]]) -> str:
     """Exposure of often repeated canaries against perplexity, epoch by epoch."""
     series = [
-        Series(name, style_of(number), tuple((row["test"], float(np.mean(often(row)))) for row in run["epochs"]))
+        Series(
+            name,
+            style_of(number),
+            tuple((row["test"], float(np.mean(often(row["exposure"])))) for row in run["epochs"]),
+        )
         for number, (name, run) in enumerate(runs.items())
     ]
     drawing = Drawing("Exposure against perplexity", "Every epoch is a point; bottom left is best.", "authors-training")
@@ -227,32 +250,26 @@ def main() -> None:
     parser.add_argument("--authors", type=int, default=100)
     parser.add_argument("--place", type=Path, help="where runs are [runs/authors-AUTHORS]")
     parser.add_argument("--only", nargs="*", help="runs to compare [all]")
-    parser.add_argument("--page", type=Path, help="write table, plots and what was reached as a page, plots beside it")
+    parser.add_argument("--levels", nargs="*", type=float, help="test perplexities at which to compare")
+    parser.add_argument("--plots", type=Path, help="a folder for the drawings")
     options = parser.parse_args()
     comparing = Comparing(options.place or place_of(options.authors), options.only)
-    levels = {level: comparing.at(perplexity) for level, perplexity in comparing.levels().items()}
-    plots = {"authors-training": training_plot(comparing.runs)}
-    said = []
-    for level, rows in levels.items():
-        plots[f"authors-exposure-{level}"] = exposure_plot(rows, level)
-        said.append(
-            f"### {level.capitalize()} perplexity: {comparing.levels()[level]:.0f}\n\n{table(rows)}\n\n{reached(rows)}"
-        )
-    said.append(f"A model of the same shape that has read nothing: probe above chance {_above(comparing.untrained())}.")
-    said += [
-        f"`{name}` has a proved epsilon of {run['epsilon']:,.0f} for an author."
-        for name, run in comparing.runs.items()
-        if run["epsilon"]
-    ]
-    text = "\n\n".join(said)
-    print(text)
-    if options.page:
-        folder = options.page.parent / "plots"
-        folder.mkdir(parents=True, exist_ok=True)
+    plots = {"training": training_plot(comparing.runs)}
+    for level in options.levels or comparing.levels():
+        rows = comparing.at(level)
+        plots[f"exposure-{level:.0f}"] = exposure_plot(rows, level)
+        print(f"### Perplexity {level:.0f}\n\n{table(rows)}\n\n{reached(rows)}\n", flush=True)
+    untrained = comparing.untrained()
+    print(f"A model of the same shape that has read nothing: probe above chance {_above(untrained['last'])}, ", end="")
+    print(f"on mean state {_above(untrained['mean'])}.")
+    for name, run in comparing.runs.items():
+        if run["epsilon"]:
+            print(f"`{name}` has a proved epsilon of {run['epsilon']:,.0f} for an author.")
+    if options.plots:
+        options.plots.mkdir(parents=True, exist_ok=True)
         for name, svg in plots.items():
-            (folder / f"{name}.svg").write_text(standing_alone(svg), encoding="utf-8")
-        drawn = "\n\n".join(f"![{name}](plots/{name}.svg)" for name in plots)
-        options.page.write_text(f"{PAGE}\n{text}\n\n{drawn}\n", encoding="utf-8")
+            path = options.plots / f"authors-{options.authors}-{name}.svg"
+            path.write_text(standing_alone(svg), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
     python -m benchmarks.leakage customersim --table                  # what has been run so far, and the plots
     python -m benchmarks.leakage customersim --records 3000 --only dp-sgd jft    # a larger part of the corpus
     python -m benchmarks.leakage wikitext-2 --seeds 83 115 119 --only jft        # other canaries, other trainings
+    python -m benchmarks.leakage wikitext-2 --only jft --epsilon 2 --light 2.5   # a smaller budget, more light noise
 
 Twelve canaries `My ID is dddddd.` are put into part of a corpus, every other one 10 times and 20 times. An LSTM learns
 the text by each mechanism; the weights of every epoch are kept, and every other epoch is attacked: exact exposure of
@@ -12,8 +13,9 @@ each canary, and membership of records by their loss. The vocabulary comes from 
 on: one trained on text in which the policy has missed a canary would have that canary for a token. A policy that misses
 a share of the secrets misses the same canaries in every run (`imperfect`), so what is found and what is missed is told
 apart. With more records private batches grow in proportion, so that the noise stays and the sums grow. Runs go to
-`runs/leakage/CORPUS-RECORDS` (other seeds: `CORPUS-RECORDS-SEED`); a finished one is not made again, a killed one goes
-on. With several seeds the table has the means over all canaries of a column, and how many of them there are.
+`runs/leakage/CORPUS-RECORDS` (other seeds: `CORPUS-RECORDS-SEED`), with another budget to `eps-EPSILON-LIGHT` there; a
+finished one is not made again, a killed one goes on. With several seeds the table has the means over all canaries of a
+column, and how many of them there are.
 """
 
 import argparse
@@ -64,13 +66,15 @@ SEEDS = (83, 115, 119)
 """Chosen before any training, the first three with which 2, 4 and 6 of the twelve canaries are missed, half of them
 with 10 copies. A seed draws the canaries, what is missed, and the training."""
 NUMBERS = {"union": ["digits", {"regex": {"pattern": "(?<=[a-z,] )[A-Z][a-z]+", "kind": "NAME"}}]}
-PRIVATE: dict[str, Any] = {"epsilon": 4.9, "batch": 128, "epochs": 4, "learning_rate": 0.004, "normalise": True}
+EPSILON, LIGHT = 4.9, 1.0
+"""The budget of a record, and the noise of the first phase of `jft`, unless said otherwise."""
+PRIVATE: dict[str, Any] = {"batch": 128, "epochs": 4, "learning_rate": 0.004, "normalise": True}
 MECHANISMS: dict[str, dict[str, Any]] = {
     "none": {},
     "redacted": {},
     "dp-sgd": PRIVATE,
     "selective": PRIVATE,
-    "jft": PRIVATE | {"light": {"noise": 1.0}},
+    "jft": PRIVATE,
     "crt": PRIVATE | {"batch": 512, "conservative": NUMBERS},
 }
 BLIND = ("none", "dp-sgd")
@@ -80,16 +84,20 @@ VOCABULARY = 1024
 
 
 class Part(NamedTuple):
-    """The beginning of a corpus."""
+    """The beginning of a corpus, and the budget it is learned with."""
 
     corpus: str
     records: int
     seed: int = SEEDS[0]
+    epsilon: float = EPSILON
+    light: float = LIGHT
 
     @property
     def place(self) -> Path:
         name = f"{self.corpus}-{self.records}"
-        return PLACE / (name if self.seed == SEEDS[0] else f"{name}-{self.seed}")
+        place = PLACE / (name if self.seed == SEEDS[0] else f"{name}-{self.seed}")
+        usual = (self.epsilon, self.light) == (EPSILON, LIGHT)
+        return place if usual else place / f"eps-{self.epsilon:g}-{self.light:g}"
 
     @property
     def policy(self) -> Any:
@@ -104,6 +112,9 @@ def settings_of(part: Part, mechanism: str) -> dict[str, Any]:
     own = {"name": mechanism, **MECHANISMS[mechanism]}
     if "batch" in own:
         own["batch"] = own["batch"] * part.records // CORPORA[part.corpus][2]
+        own["epsilon"] = part.epsilon
+    if mechanism == "jft":
+        own["light"] = {"noise": part.light}
     return own
 
 
@@ -192,6 +203,7 @@ def result(part: Part, mechanism: str, miss: float) -> dict[str, Any]:
         "mechanism": mechanism,
         "miss": miss,
         "epsilon": run.guarantee.epsilon,
+        "bounds": {bound.subject: bound.epsilon for bound in run.guarantee.bounds},
         "epochs": attacked(run, corpus, manifest),
     }
     write_json(file, found)
@@ -218,11 +230,12 @@ def bits_of(row: dict[str, Any], detected: bool, copies: int | None = None) -> l
 
 def table(results: list[dict[str, Any]]) -> None:
     """What was found at the end of every training."""
-    columns = ["mechanism", "missed", "epsilon", "found x10", "found x20", "missed x10", "missed x20", "AUC"]
+    columns = ["mechanism", "missed", "epsilon", "found x10", "found x20", "missed x10", "missed x20", "all", "AUC"]
     print(f"| {' | '.join(columns)} |\n" + "|---" * len(columns) + "|")
     for one in results:
         last = one["epochs"][-1]
         bits = [bits_of(last, detected, copies) for detected in (True, False) for copies in COPIES]
+        bits.append(bits_of(last, True) + bits_of(last, False))
         shown = " | ".join(f"{statistics.mean(own):.1f} ({len(own)})" if own else "–" for own in bits)
         share = "any" if one["mechanism"] in BLIND else f"{one['miss']:g}"
         proved = "none" if one["epsilon"] is None else f"{one['epsilon']:.1f}"
@@ -274,10 +287,13 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=list(MECHANISMS), choices=list(MECHANISMS))
     parser.add_argument("--miss", nargs="*", type=float, default=list(MISSES))
     parser.add_argument("--seeds", nargs="*", type=int, default=[SEEDS[0]], choices=SEEDS)
+    parser.add_argument("--epsilon", type=float, default=EPSILON, help="of a record, for the private mechanisms")
+    parser.add_argument("--light", type=float, default=LIGHT, help="noise of the first phase of jft")
     parser.add_argument("--table", action="store_true", help="only what has been run so far")
     parser.add_argument("--plots", type=Path, help="a folder for the drawings")
     options = parser.parse_args()
-    parts = [Part(options.corpus, options.records or CORPORA[options.corpus][2], seed) for seed in options.seeds]
+    records = options.records or CORPORA[options.corpus][2]
+    parts = [Part(options.corpus, records, seed, options.epsilon, options.light) for seed in options.seeds]
     results = []
     for miss in options.miss:
         for mechanism in options.only:
