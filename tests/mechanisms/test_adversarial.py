@@ -37,7 +37,7 @@ def test_the_discriminator_learns_from_states_and_leaves_no_gradient_in_the_mode
     opponent = Opponent(5, torch.full((3,), 1 / 3), options, seed=1)
     before = {name: value.clone() for name, value in opponent.discriminator.named_parameters()}
     states = torch.randn(6, 5, requires_grad=True)
-    opponent.learn(states.detach(), torch.tensor([0, 1, 2, 0, 1, 2]))
+    opponent.meet(states.detach(), torch.tensor([0, 1, 2, 0, 1, 2]))
     assert states.grad is None
     assert all(not torch.equal(before[name], value) for name, value in opponent.discriminator.named_parameters())
 
@@ -46,4 +46,20 @@ def test_without_memory_it_learns_from_the_batch_at_hand():
     options = AdversarialOptions.model_validate({"name": "adversarial", "discriminator": {"memory": 0, "updates": 2}})
     opponent = Opponent(5, torch.full((3,), 1 / 3), options, seed=1)
     assert opponent.memory is None
-    assert opponent.learn(torch.randn(4, 5), torch.tensor([0, 0, 0, 0])) > 0
+    opponent.meet(torch.randn(4, 5), torch.tensor([0, 0, 0, 0]))
+    assert opponent.take()["discriminator_loss"] > 0
+
+
+def test_the_discriminator_learns_in_every_so_many_steps_and_remembers_all_of_them():
+    options = AdversarialOptions.model_validate({"name": "adversarial", "discriminator": {"every": 3, "memory": 64}})
+    opponent = Opponent(5, torch.full((3,), 1 / 3), options, seed=1)
+    learned = []
+    for _ in range(7):
+        before = opponent.discriminator.rows.weight.clone()
+        opponent.meet(torch.randn(4, 5), torch.tensor([0, 1, 2, 0]))
+        opponent.hiding.add(torch.tensor(0.0))
+        learned.append(not torch.equal(before, opponent.discriminator.rows.weight))
+    assert learned == [True, False, False, True, False, False, True]
+    assert opponent.memory is not None
+    assert int(opponent.memory.count) == 28
+    assert opponent.learning.steps == 3

@@ -2,7 +2,8 @@
 
 Each step, on one batch and one forward pass of the language model:
 
-1. The discriminator learns to name the author from the state h of each text: it goes down -log Pr(y|h).
+1. The discriminator learns to name the author from the state h of each text: it goes down -log Pr(y|h). (By default in
+   every other step: it is small, and what a step of it costs hardly depends on how many states it learns from.)
 2. The language model learns to predict, and to leave the discriminator with a guess: it goes down
    L_language + weight * -(1/M) sum_c log Pr(c|h), whose least value is reached where Pr(.|h) is uniform.
 
@@ -54,8 +55,10 @@ class DiscriminatorOptions(BaseModel):
     """It learns from the last so many states; 0: from the batch at hand alone, as in the paper."""
     batch: Count = 128
     """States it learns from in an update."""
+    every: Count = 2
+    """It learns in every so many steps of the language model; 1: in each of them, as in the paper."""
     updates: Count = 1
-    """Updates of it for each of the language model."""
+    """Updates of it in a step in which it learns."""
 
 
 class AdversarialOptions(RegularizerOptions):
@@ -77,7 +80,7 @@ class Adversarial:
             AttributedBatches(training, examples, options),
             opponent.loss,
             opponent.beside,
-            opponent.tally.take,
+            opponent.take,
             public_only=options.redact,
             keep_best=options.keep == "best",
         )
@@ -100,24 +103,33 @@ class Opponent:
             torch.manual_seed(seed)
             self.discriminator = Discriminator(width, len(shares), **sizes, shares=shares)
         self.memory = Memory(width, own.memory) if own.memory else None
-        self.tally = Tally("privacy_loss", "discriminator_loss")
+        self.hiding, self.learning = Tally("privacy_loss"), Tally("discriminator_loss")
         self.optimizers = self.discriminator.optimizers(own.learning_rate)
         self.options = options
-        kept = [self.discriminator, self.tally, *([self.memory] if self.memory else [])]
+        kept = [self.discriminator, self.hiding, self.learning, *([self.memory] if self.memory else [])]
         self.beside = Beside(nn.ModuleList(kept), self.optimizers)
 
     def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
         losses, states = losses_and_states(model, batch, self.options.state)
-        told = self.learn(states.detach(), batch["labels"])
+        self.meet(states.detach(), batch["labels"])
         with frozen(self.discriminator):
             privacy = self.discriminator.unevenness(states, batch["labels"])
-        self.tally.add(privacy, told)
+        self.hiding.add(privacy)
         return joined(losses, privacy, batch)
 
-    def learn(self, states: Tensor, labels: Tensor) -> Tensor:
-        """The discriminator's updates; returns its loss before the last of them."""
+    def take(self) -> dict[str, float]:
+        """The means of an epoch's figures."""
+        return self.hiding.take() | self.learning.take()
+
+    def meet(self, states: Tensor, labels: Tensor) -> None:
+        """Shows the discriminator a step's states: it remembers them, and learns when it is its turn."""
         if self.memory is not None:
             self.memory.add(states, labels)
+        if self.hiding.steps % self.options.discriminator.every == 0:
+            self.learning.add(self._learn(states, labels))
+
+    def _learn(self, states: Tensor, labels: Tensor) -> Tensor:
+        """The discriminator's updates, from the memory where there is one; its loss before the last of them."""
         for _ in range(self.options.discriminator.updates):
             if self.memory is not None:
                 states, labels = self.memory.draw(self.options.discriminator.batch)

@@ -216,6 +216,11 @@ class Tally(nn.Module):
         """One step's figures, in the order of the names."""
         self.sums += torch.stack([*(value.detach().double() for value in values), torch.ones((), dtype=torch.float64)])
 
+    @property
+    def steps(self) -> int:
+        """How many steps have been added since it began afresh."""
+        return int(self.sums[-1])
+
     def take(self) -> dict[str, float]:
         """The means so far; begins afresh."""
         *sums, steps = self.sums.tolist()
