@@ -10,7 +10,9 @@ scaled to all steps, so that reading, tokenizing and saving are left out and oth
 Each round runs every mechanism once, in turn; the figures are medians over rounds, and a ratio is taken within a round.
 
 A regularizer's batches are of one author. `plain, same batches` is plain training on just those: an author's last
-batch is not full, and its texts have less alike lengths, so it takes longer than the mixed batches of `plain`.
+batch is not full, and its texts have less alike lengths, so it takes longer than the mixed batches of `plain`;
+`adversarial, mixed` has the batches of `plain`. With several threads processor time also counts those that wait for
+each other, which small products do most; OMP_NUM_THREADS=1 leaves that out.
 
 The second table has a step of the adversarial mechanism, with mixed batches, over the plain step on the same batches,
 for more and more authors; `full softmax` is the same without drawing authors (discriminator.sample above their number).
@@ -106,6 +108,7 @@ def mechanisms(settings: Mapping[str, Any], records: int, rounds: int) -> None:
             "plain": lambda: seconds(corpus, "none", settings),
             "plain, same batches": lambda: seconds(corpus, "none", settings, one_author=True),
             "adversarial": lambda: seconds(corpus, ADVERSARIAL, settings),
+            "adversarial, mixed": lambda: seconds(corpus, MIXED, settings),
             "triplet": lambda: seconds(corpus, TRIPLET, settings),
             "dp-sgd, author": lambda: seconds(corpus, PRIVATE, settings),
         },

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.accounting import rdp
+from discreet.accounting.dp import DifferentialPrivacy
 from discreet.accounting.samplers import profile_of
 from discreet.engine.plan import Plan
 
@@ -40,3 +41,25 @@ def test_a_renyi_profile_inverts_itself():
     epsilon = profile.epsilon(1e-5)
     assert profile.delta(epsilon) == pytest.approx(1e-5, rel=1e-6)
     assert profile.epsilon(0.0) == math.inf
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("rate", [0.001, 0.1, 0.9])
+def test_divergences_in_closed_form_bound_the_integral_and_are_near_it_with_little_noise(replace, rate):
+    for sigma in (0.06, 0.2, 1.0):
+        exact = rdp.poisson_divergences(sigma, rate, replace, rdp.ORDERS)
+        bound = rdp.bounded_divergences(sigma, rate, replace, rdp.ORDERS)
+        assert (bound >= exact * (1 - 1e-9)).all()
+        if sigma == 0.06 and rate < 0.9:
+            assert bound[20:] == pytest.approx(exact[20:], rel=0.02)
+
+
+def test_hardly_any_noise_is_accounted_without_much_memory():
+    """A table of the integral for this noise would have 10^8 points."""
+    plan = Plan(rate=0.01, steps=10, noise=0.001, neighbours="replace")
+    found = DifferentialPrivacy(phases=(plan,), delta=1e-3, spent={plan.fingerprint(): 10}).guarantee()
+    assert found.epsilon is not None
+    assert found.cross_check is not None
+    assert found.cross_check.epsilon is not None
+    assert 1e4 < found.epsilon < found.cross_check.epsilon
+    assert rdp.poisson_divergences(1e-4, 0.01, True, rdp.ORDERS)[0] > 1e6
