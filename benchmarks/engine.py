@@ -4,6 +4,7 @@
     python -m benchmarks.engine --quick              # one transformer and one LSTM
     python -m benchmarks.engine --only lstm --threads 1 --repetitions 15
     python -m benchmarks.engine --only none          # the cost per token alone
+    python -m benchmarks.engine --only none --per-token "B 4 "
 
 A step is forward, backward and a (privatised) AdamW update. Every engine lives in a process of its own, because keeping
 memory is a matter of the whole process. The processes take turns, one step each; `ms` is the median step, `time` the
@@ -13,8 +14,10 @@ above what the process had, all libraries imported, before its model, over that 
 our clipped sum against a loop over single records, on the same model and batch.
 
 A second table has the cost per token for batches of 4 to 512 records: of the plain step, of the best plain one, of
-ours, and of our clipped sum alone. Large batches are cut into physical ones of 8,192 tokens, as training does. Noise
-and update cost the same however many records there are, so small batches pay more for them per token.
+ours, and of our clipped sum alone. Large batches are cut into physical ones of 8,192 tokens, as training does, and of
+small ones an engine makes as many steps in its turn as come to 8,192 tokens: a turn that were one small step would
+begin with what the other engines left in the caches, which no training does. Noise and update cost the same however
+many records there are, so small batches pay more for them per token.
 
 `plain` is the loop one writes first, `best plain` the same with kept memory and our output layer, `discreet` ours with
 the fast generator, `secure` ours with the one for releases. `Opacus` is Opacus with hooks, `functorch` and `ghost` are
@@ -33,7 +36,7 @@ from typing import Any, NamedTuple
 import psutil
 import torch
 
-from benchmarks.engine_cases import COMPARED, ENGINES, Case, error
+from benchmarks.engine_cases import AT_ONCE, COMPARED, ENGINES, Case, error
 
 CASES = [
     Case("gpt2", 6, 384, 8192, 8, 128),
@@ -75,7 +78,7 @@ class Figures(NamedTuple):
 
 
 def worker(pipe: Connection, case: Case, engine: str, threads: int) -> None:
-    """Builds the engine, then makes one step for each message until it is told to stop."""
+    """Builds the engine, then makes as many steps as each message says until it is told to stop."""
     warnings.simplefilter("ignore")  # Opacus has much to say about hooks
     torch.set_num_threads(threads)
     for library in LIBRARIES:
@@ -85,10 +88,11 @@ def worker(pipe: Connection, case: Case, engine: str, threads: int) -> None:
     for _ in range(_warmup(case, engine)):
         step()
     pipe.send(None)
-    while pipe.recv():
+    while steps := pipe.recv():
         start = time.perf_counter()
-        step()
-        pipe.send(time.perf_counter() - start)
+        for _ in range(steps):
+            step()
+        pipe.send((time.perf_counter() - start) / steps)
     pipe.send((_peak() - before) / 2**20)
 
 
@@ -124,8 +128,11 @@ def compare(case: Case, engines: list[str], repetitions: int, threads: int, seco
     return list(rows.values())
 
 
-def measure(case: Case, engines: list[str], repetitions: int, threads: int, seconds: float) -> list[Figures]:
-    """Medians of interleaved steps: so many rounds, or fewer where they take longer than so many seconds."""
+def measure(
+    case: Case, engines: list[str], repetitions: int, threads: int, seconds: float, steps: int = 1
+) -> list[Figures]:
+    """Medians of interleaved turns of so many steps: so many rounds, or fewer where they take longer than so many
+    seconds."""
     context = multiprocessing.get_context("spawn")
     pipes: dict[str, Any] = {}
     processes = []
@@ -141,11 +148,11 @@ def measure(case: Case, engines: list[str], repetitions: int, threads: int, seco
         if round_ >= (2 if _long(case) else AT_LEAST) and time.perf_counter() - start > seconds:
             break
         for engine, pipe in pipes.items():
-            pipe.send(True)
+            pipe.send(steps)
             times[engine].append(pipe.recv())
     figures = []
     for engine, pipe in pipes.items():
-        pipe.send(False)
+        pipe.send(0)
         ratios = [own / first for own, first in zip(times[engine], times[engines[0]], strict=True)]
         figures.append(Figures(engine, statistics.median(times[engine]), statistics.median(ratios), pipe.recv()))
     for process in processes:
@@ -157,6 +164,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="one transformer and one LSTM, few repetitions")
     parser.add_argument("--only", default="", help="cases whose name contains this")
+    parser.add_argument("--per-token", default="", help="cases of the second table whose name contains this")
     parser.add_argument("--engines", nargs="*", default=COMPARED, choices=list(ENGINES))
     parser.add_argument("--repetitions", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=45.0, help="for each case, after the first four rounds")
@@ -182,9 +190,11 @@ def main() -> None:
         return
     engines = [engine for engine in FLAT_ENGINES if engine in (*options.engines, FLAT_ENGINES[-1])]
     print("\nmicroseconds per token\n" + f"{'case':38} " + " ".join(f"{engine:>12}" for engine in engines))
-    for case in FLAT:
-        rows = measure(case, engines, repetitions, options.threads, options.seconds / 5)
-        each = [1e6 * row.seconds / (case.records * case.length) for row in rows]
+    for case in (case for case in FLAT if options.per_token in case.name):
+        tokens = case.records * case.length
+        turn = max(1, AT_ONCE // tokens)
+        rows = measure(case, engines, repetitions, options.threads, options.seconds / 5, turn)
+        each = [1e6 * row.seconds / tokens for row in rows]
         print(f"{case.name:38} " + " ".join(f"{cost:12.1f}" for cost in each), flush=True)
 
 

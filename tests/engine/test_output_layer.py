@@ -61,18 +61,25 @@ def test_a_loss_too_large_for_the_softmax_is_still_finite() -> None:
     assert output_loss(hidden, weight, None, torch.tensor([[1]])).item() == pytest.approx(400.0)
 
 
-@pytest.fixture
-def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output_layer, "WIDE", 8)
-    monkeypatch.setattr(output_layer, "TILE_ROWS", 5)
-    monkeypatch.setattr(output_layer, "TILE_COLUMNS", 4)
+WAYS = {
+    "tiles": {"FEW": 0, "WIDE": 8, "TILE_ROWS": 5, "TILE_COLUMNS": 4},
+    "bands": {"FEW": 100, "BAND": 4, "BANDS": 2},
+    "whole": {"FEW": 0},
+}
+"""How the block is made: sizes that make a small example go each way."""
 
 
-@pytest.mark.usefixtures("small_tiles")
+@pytest.fixture(params=list(WAYS.values()), ids=list(WAYS))
+def every_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, size in request.param.items():
+        monkeypatch.setattr(output_layer, name, size)
+
+
+@pytest.mark.usefixtures("every_way")
 @pytest.mark.parametrize("scale", [1.0, 300.0], ids=["ordinary", "beyond the largest sum"])
 @pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("vocabulary", [9, 12, 13])
-def test_a_wide_vocabulary_in_tiles_is_cross_entropy(vocabulary: int, bias: bool, scale: float) -> None:
+@pytest.mark.parametrize("vocabulary", [3, 8, 9, 12, 13])
+def test_a_vocabulary_in_parts_is_cross_entropy(vocabulary: int, bias: bool, scale: float) -> None:
     hidden, weight, offsets, targets = example(vocabulary, 3, 4, 6, vocabulary, 0.2, bias)
     hidden = (scale * hidden.detach()).requires_grad_()
     losses, expected = (f(hidden, weight, offsets, targets) for f in (output_loss, obvious))
@@ -86,7 +93,7 @@ def test_a_wide_vocabulary_in_tiles_is_cross_entropy(vocabulary: int, bias: bool
         torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-4 * scale)
 
 
-@pytest.mark.usefixtures("small_tiles")
+@pytest.mark.usefixtures("every_way")
 def test_a_row_that_is_not_a_number_does_not_reach_the_others() -> None:
     hidden, weight, offsets, targets = example(0, 3, 4, 6, 13, 0.0, True)
     spoiled = hidden.detach().clone()
@@ -98,8 +105,8 @@ def test_a_row_that_is_not_a_number_does_not_reach_the_others() -> None:
     torch.testing.assert_close(losses[good], expected[good])
 
 
-@pytest.mark.usefixtures("small_tiles")
-def test_tiles_under_autocast_are_near_cross_entropy() -> None:
+@pytest.mark.usefixtures("every_way")
+def test_every_way_under_autocast_is_near_cross_entropy() -> None:
     hidden, weight, offsets, targets = example(0, 3, 4, 6, 13, 0.2, True)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         losses = output_loss(hidden, weight, offsets, targets)

@@ -35,6 +35,8 @@ IGNORED = -100
 TILE_ROWS, TILE_COLUMNS = 1152, 2048
 WIDE = 16_384
 """Columns from which on the block is made in tiles."""
+FEW, BAND, BANDS = 640, 1024, 8
+"""Up to so many rows the block is made in bands, each so many columns wide, so many side by side."""
 LARGEST = 1e30
 """The largest sum of a row of exponentials that is trusted."""
 
@@ -174,10 +176,14 @@ def _tiles(
     """The logits in tiles, in the block's precision, and where each belongs in the block.
 
     Matrix products that write a tile which stays in the cache run at the processor's full speed; one that writes a
-    whole wide block does not (two thirds of it for 33,278 columns). A narrow block is one tile, written in its place.
+    whole wide block does not (two thirds of it for 33,278 columns). A narrow block is one tile, written in its place,
+    and so is a low one, which is made in bands.
     """
+    whole = (slice(len(rows)), slice(len(weight)))
+    if len(rows) <= FEW and rows.dtype == block.dtype and block.device.type == "cpu":
+        yield whole, _in_bands(rows, weight, bias, block)
+        return
     if len(weight) <= WIDE:
-        whole = (slice(len(rows)), slice(len(weight)))
         out = block if rows.dtype == block.dtype else rows.new_empty(block.shape)
         yield whole, _product(rows, weight, bias, out, block.dtype)
         return
@@ -197,6 +203,25 @@ def _product(rows: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor, dty
     """Logits in `dtype`, multiplied into `out` in the precision of their factors."""
     logits = torch.mm(rows, weight.t(), out=out).to(dtype)
     return logits if bias is None else logits.add_(bias)
+
+
+def _in_bands(rows: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor) -> Tensor:
+    """The logits of few rows, multiplied with several bands of the columns at once and then put into `out`.
+
+    One product would spend a third of its time on getting the large matrix ready, with the threads in step; bands are
+    left to a thread each. What remains behind the last whole band is a product by itself.
+    """
+    height, rest = len(rows), len(weight) // BAND * BAND
+    room = rows.new_empty(min(BANDS, rest // BAND), height, BAND)
+    for left in range(0, rest, BANDS * BAND):
+        down = slice(left, min(left + BANDS * BAND, rest))
+        bands = weight[down].reshape(-1, BAND, weight.shape[1])
+        logits = torch.bmm(rows.expand(len(bands), -1, -1), bands.transpose(1, 2), out=room[: len(bands)])
+        place = out[:, down].view(height, len(bands), BAND).transpose(0, 1)
+        torch.add(logits, 0.0 if bias is None else bias[down].view(-1, 1, BAND), out=place)
+    if rest < len(weight):
+        _product(rows, weight[rest:], None if bias is None else bias[rest:], out[:, rest:], out.dtype)
+    return out
 
 
 def _kept_rows(targets: Tensor) -> Tensor | None:

@@ -1,8 +1,9 @@
 """LSTMs: the recurrence written out, so that the gradients of the gates can be seen.
 
 torch's own LSTM is one closed operation. For a private pass the module's forward is replaced by one input projection
-for all time steps and a recurrence with a hand-written backward. The gradient [T, B, 4H] of the projection is the g of
-two ordinary linear layers, one on the inputs and one on the hidden states of the step before.
+for all time steps and a recurrence with a hand-written backward (`discreet.engine.recurrence`). The gradient [T, B, 4H]
+of the projection is the g of two ordinary linear layers, one on the inputs and one on the hidden states of the step
+before.
 
 Any number of layers, one or two directions, batch first or not, with or without initial state, dropout between
 layers. Not covered (the exact slow way is taken): projections, packed sequences, input without a batch dimension.
@@ -13,11 +14,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from discreet.engine.clipping.contract import LAYERS, Listener, NoRule, computes_as
 from discreet.engine.clipping.pieces import Outer, Piece, Whole
+from discreet.engine.recurrence import recur
 
 State = tuple[Tensor, Tensor]
 
@@ -80,72 +81,4 @@ def _one_direction(
             yield from ((bias, summed) for bias in biases)
 
     projected = listener.watch(module, (x,), F.linear(x, weight, sum(biases) if biases else None), report)
-    out, h, c = _Recurrence.apply(projected, recurrent, h0, c0, notes)  # type: ignore[no-untyped-call]
-    return out, h, c
-
-
-class _Recurrence(torch.autograd.Function):
-    """From projected inputs [T, B, 4H] to hidden states; gates lie in torch's order i, f, g, o.
-
-    Under autocast to bfloat16, products are taken in it, as torch's own LSTM does; states and gates stay as they are.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, projected: Tensor, recurrent: Tensor, h0: Tensor, c0: Tensor, notes: list[Tensor]) -> Any:
-        length, _, width = projected.shape
-        hidden = width // 4
-        ctx.precision = torch.bfloat16 if projected.dtype == torch.bfloat16 else recurrent.dtype
-        projected = projected.to(ctx.precision)
-        gates = recurrent.new_empty(projected.shape)
-        history, cells = (gates.new_empty(length + 1, *h0.shape) for _ in range(2))
-        tanh_cells = torch.empty_like(cells[1:])
-        history[0], cells[0] = h0, c0
-        transposed = recurrent.t().to(ctx.precision).contiguous()
-        i, f, g, o = (gate.unbind() for gate in torch.split(gates, hidden, 2))
-        both = gates[:, :, : 2 * hidden].unbind()
-        for t in range(length):
-            _add_product(projected[t], history[t], transposed, gates[t])
-            both[t].sigmoid_(), g[t].tanh_(), o[t].sigmoid_()
-            cell = torch.mul(f[t], cells[t], out=cells[t + 1]).addcmul_(i[t], g[t])
-            torch.mul(o[t], torch.tanh(cell, out=tanh_cells[t]), out=history[t + 1])
-        notes.append(history[:-1])
-        ctx.kept = gates, cells[:-1], tanh_cells, history[:-1]
-        ctx.save_for_backward(recurrent)
-        return history[1:], history[-1].clone(), cells[-1].clone()
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, d_out: Tensor, d_last_h: Tensor, d_last_c: Tensor) -> tuple[Tensor | None, ...]:
-        (recurrent,) = ctx.saved_tensors
-        gates, cells, tanh_cells, history = ctx.kept
-        length, records, width = gates.shape
-        i, f, g, o = gates.view(length, records, 4, width // 4).unbind(2)
-        # derivatives of the cell and the gates with respect to their inputs, for all steps at once
-        cell_slope = (1 - tanh_cells.square()).mul_(o)
-        output_slope = (tanh_cells * o).mul_(1 - o)
-        inner_slopes = torch.stack((g * i * (1 - i), cells * f * (1 - f), i * (1 - g.square())), 2)
-
-        d_gates = torch.empty_like(gates)
-        d_inner = d_gates.view(length, records, 4, -1)[:, :, :3].unbind()
-        d_output = d_gates.view(length, records, 4, -1)[:, :, 3].unbind()
-        d_h, d_c = d_last_h.to(gates.dtype), d_last_c.to(gates.dtype, copy=True)
-        weight = recurrent.to(ctx.precision)
-        for t in reversed(range(length)):
-            d_h = d_h + d_out[t]
-            d_c.addcmul_(d_h, cell_slope[t])
-            torch.mul(d_c.unsqueeze(1), inner_slopes[t], out=d_inner[t])
-            torch.mul(d_h, output_slope[t], out=d_output[t])
-            d_c.mul_(f[t])
-            d_h = (d_gates[t].to(ctx.precision) @ weight).to(gates.dtype)
-        d_recurrent = None
-        if ctx.needs_input_grad[1]:
-            d_recurrent = d_gates.flatten(0, 1).t() @ history.flatten(0, 1)
-        return d_gates, d_recurrent, d_h, d_c, None
-
-
-def _add_product(given: Tensor, states: Tensor, weight: Tensor, out: Tensor) -> None:
-    """out = given + states weight, multiplied in the precision of the weight."""
-    if weight.dtype == out.dtype:
-        torch.addmm(given, states, weight, out=out)
-    else:
-        out.copy_(torch.addmm(given, states.to(weight.dtype), weight))
+    return recur(projected, recurrent, h0, c0, notes)
