@@ -199,8 +199,10 @@ def reached(rows: dict[str, dict[str, Any]]) -> str:
             parts += [f"the probe is {share:.2f} times as far above chance"]
         private = next((own for other, own in rows.items() if other.startswith("dp-sgd")), None)
         if private is not None and row is not private:
-            gaps = [row["disparity"][group]["gap"] / private["disparity"][group]["gap"] for group in ("5", "20")]
-            parts += ["the gap between authors is {:.2f} (5) and {:.2f} (20) times that of `dp-sgd`".format(*gaps)]
+            gaps = [f"{one['disparity'][group]['gap']:.1f}" for group in ("5", "20") for one in (row, private)]
+            parts += [
+                "the gap between authors is {} where that of `dp-sgd` is {} (5), {} where it is {} (20)".format(*gaps)
+            ]
         lines.append(f"- `{name}`: {'; '.join(parts)}.")
     return "\n".join(lines)
 

@@ -6,6 +6,7 @@
     python -m benchmarks.leakage customersim --records 3000 --only dp-sgd jft    # a larger part of the corpus
     python -m benchmarks.leakage wikitext-2 --seeds 83 115 119 --only jft        # other canaries, other trainings
     python -m benchmarks.leakage wikitext-2 --only jft --epsilon 2 --light 2.5   # a smaller budget, more light noise
+    python -m benchmarks.leakage wikitext-2 --only jft --unplanted               # what canaries have by chance
 
 Twelve canaries `My ID is dddddd.` are put into part of a corpus, every other one 10 times and 20 times. An LSTM learns
 the text by each mechanism; the weights of every epoch are kept, and every other epoch is attacked: exact exposure of
@@ -91,10 +92,13 @@ class Part(NamedTuple):
     seed: int = SEEDS[0]
     epsilon: float = EPSILON
     light: float = LIGHT
+    planted: bool = True
+    """Whether the canaries are in it; else they are only looked for, and what is found is what a model of such text
+    makes of them by chance."""
 
     @property
     def place(self) -> Path:
-        name = f"{self.corpus}-{self.records}"
+        name = f"{self.corpus}-{self.records}" + ("" if self.planted else "-unplanted")
         place = PLACE / (name if self.seed == SEEDS[0] else f"{name}-{self.seed}")
         usual = (self.epsilon, self.light) == (EPSILON, LIGHT)
         return place if usual else place / f"eps-{self.epsilon:g}-{self.light:g}"
@@ -119,12 +123,14 @@ def settings_of(part: Part, mechanism: str) -> dict[str, Any]:
 
 
 def planted(part: Part) -> tuple[Corpus, Manifest]:
-    """Part of a corpus with canaries between its records."""
+    """Part of a corpus with canaries between its records (or without them), and the canaries."""
     own = [record for record in part.split("train") if not record.id.startswith("canary")]
     plan = Insertion(read_template("My ID is {digits:6}."), number=CANARIES, repetitions=COPIES, seed=part.seed)
     canaries = Canaries(own[: part.records], plan)
+    mixed = list(canaries)  # their places are known only after that
+    read = mixed if part.planted else own[: part.records]
     held = part.split("test")[: part.records]
-    return Corpus({"train": list(canaries), "test": held}, f"{part.corpus} with canaries"), canaries.manifest()
+    return Corpus({"train": read, "test": held}, f"{part.corpus} with canaries"), canaries.manifest()
 
 
 def public_tokenizer(part: Part) -> Path:
@@ -289,11 +295,15 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="*", type=int, default=[SEEDS[0]], choices=SEEDS)
     parser.add_argument("--epsilon", type=float, default=EPSILON, help="of a record, for the private mechanisms")
     parser.add_argument("--light", type=float, default=LIGHT, help="noise of the first phase of jft")
+    parser.add_argument(
+        "--unplanted", action="store_true", help="leave the canaries out, and look for them all the same"
+    )
     parser.add_argument("--table", action="store_true", help="only what has been run so far")
     parser.add_argument("--plots", type=Path, help="a folder for the drawings")
     options = parser.parse_args()
     records = options.records or CORPORA[options.corpus][2]
-    parts = [Part(options.corpus, records, seed, options.epsilon, options.light) for seed in options.seeds]
+    budget = (options.epsilon, options.light)
+    parts = [Part(options.corpus, records, seed, *budget, not options.unplanted) for seed in options.seeds]
     results = []
     for miss in options.miss:
         for mechanism in options.only:
