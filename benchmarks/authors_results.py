@@ -8,8 +8,8 @@ around the level (linear in the logarithm of perplexity, canary by canary), so t
 perplexity and not at epochs that happen to be near; intervals are of the mean over canaries. Probe, tab and disparity
 are measured at the epoch nearest to the level (once; the run's JSON keeps them). Disparity is the increase over the
 last epoch of `none`, real canaries are each author's message that it finds hardest to predict. The probe learns from
-and is asked about messages drawn from all of the authors', read in training or not. Without `--levels` there are two: the best
-that the worst of all runs reaches, and the best that the worst of those without noise reaches.
+and is asked about messages drawn from all of the authors', read in training or not. Without `--levels` there are two:
+the best that the worst of all runs reaches, and the best that the worst of those without noise reaches.
 """
 
 import argparse
