@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.authors import DATA, Measuring, place_of
+from benchmarks.authors import Measuring, messages_of_people, place_of
 from benchmarks.plots import standing_alone
 from discreet.attacks.attribute import AttributeOptions, infer_attribute
 from discreet.attacks.contract import Target
@@ -36,7 +36,6 @@ from discreet.models.language import new_model
 from discreet.policy.specs import policy
 from discreet.report.charts import Axis, Guide, Series, curves
 from discreet.report.svg import Drawing, style_of
-from discreet.text.corpora.contract import named
 from discreet.text.records import Record
 
 OFTEN = 10
@@ -46,8 +45,8 @@ OFTEN = 10
 class Comparing:
     """All runs of a place, and what their models are compared by."""
 
-    def __init__(self, place: Path, names: list[str] | None = None) -> None:
-        self.place = place
+    def __init__(self, place: Path, names: list[str] | None = None, join: int = 1) -> None:
+        self.place, self.join = place, join
         found = sorted(path.stem for path in place.glob("*.json") if path.stem not in ("canaries", "untrained"))
         names = names or ["none", *(name for name in found if name != "none")]
         self.runs: dict[str, dict[str, Any]] = {name: read_json(place / f"{name}.json") for name in names}
@@ -102,7 +101,7 @@ class Comparing:
         times = [canary.repetitions for canary in measuring.manifest.planted()]
         trained = Counter(str(record.author) for record in own["train"])
         mean = AttributeOptions(state="mean")
-        everything = messages_of(trained)
+        everything = messages_of(trained, self.join)
         return {
             "probe": {
                 options.state: infer_attribute(model, encoder, everything, options=options).to_json()
@@ -124,7 +123,7 @@ class Comparing:
             measuring = Measuring(self.place, open_run(self.place / "none"))
             settings = measuring.run.recipe.model.sizes
             model = new_model("lstm", measuring.encoder.vocabulary_size, settings, seed=0).eval()
-            everything = messages_of({str(record.author) for record in measuring.corpus.records("train")})
+            everything = messages_of({str(record.author) for record in measuring.corpus.records("train")}, self.join)
             states = (AttributeOptions(), AttributeOptions(state="mean"))
             found = {
                 own.state: infer_attribute(model, measuring.encoder, everything, options=own).to_json()
@@ -135,9 +134,9 @@ class Comparing:
         return known
 
 
-def messages_of(authors: Container[str]) -> list[Record]:
+def messages_of(authors: Container[str], join: int) -> list[Record]:
     """All that these people have written in the channel."""
-    return [record for record in named("ubuntu-irc", DATA).all() if str(record.author) in authors]
+    return [record for record in messages_of_people(join) if str(record.author) in authors]
 
 
 def exposures_at(epochs: list[dict[str, Any]], level: float) -> list[tuple[int, float, float]] | None:
@@ -251,11 +250,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--authors", type=int, default=100)
     parser.add_argument("--place", type=Path, help="where runs are [runs/authors-AUTHORS]")
+    parser.add_argument("--join", type=int, default=1, help="messages of an author that make a record")
     parser.add_argument("--only", nargs="*", help="runs to compare [all]")
     parser.add_argument("--levels", nargs="*", type=float, help="test perplexities at which to compare")
     parser.add_argument("--plots", type=Path, help="a folder for the drawings")
     options = parser.parse_args()
-    comparing = Comparing(options.place or place_of(options.authors), options.only)
+    place = options.place or place_of(options.authors, options.join)
+    comparing = Comparing(place, options.only, options.join)
     plots = {"training": training_plot(comparing.runs)}
     for level in options.levels or comparing.levels():
         rows = comparing.at(level)
@@ -270,7 +271,7 @@ def main() -> None:
     if options.plots:
         options.plots.mkdir(parents=True, exist_ok=True)
         for name, svg in plots.items():
-            path = options.plots / f"authors-{options.authors}-{name}.svg"
+            path = options.plots / f"{place.name}-{name}.svg"
             path.write_text(standing_alone(svg), encoding="utf-8")
 
 

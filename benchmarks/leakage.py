@@ -10,13 +10,16 @@
 
 Twelve canaries `My ID is dddddd.` are put into part of a corpus, every other one 10 times and 20 times. An LSTM learns
 the text by each mechanism; the weights of every epoch are kept, and every other epoch is attacked: exact exposure of
-each canary, and membership of records by their loss. The vocabulary comes from redacted records that are not trained
-on: one trained on text in which the policy has missed a canary would have that canary for a token. A policy that misses
-a share of the secrets misses the same canaries in every run (`imperfect`), so what is found and what is missed is told
-apart. With more records private batches grow in proportion, so that the noise stays and the sums grow. Runs go to
-`runs/leakage/CORPUS-RECORDS` (other seeds: `CORPUS-RECORDS-SEED`), with another budget to `eps-EPSILON-LIGHT` there; a
-finished one is not made again, a killed one goes on. With several seeds the table has the means over all canaries of a
-column, and how many of them there are.
+each canary, and membership of records by their loss; perplexity at the end is on untouched test records. The vocabulary
+comes from redacted records that are not trained on: one trained on text in which the policy has missed a canary would
+have that canary for a token. A policy that misses a share of the secrets misses the same canaries in every run
+(`imperfect`), so what is found and what is missed is told apart. With more records private batches grow in proportion,
+so that the noise stays and the sums grow. Runs go to `runs/leakage/CORPUS-RECORDS` (other seeds: `CORPUS-RECORDS-
+SEED`), with another budget to `eps-EPSILON-LIGHT` there; a finished one is not made again, a killed one goes on. With
+several seeds the table has the means over all canaries of a column, and how many of them there are. Where the trainings
+with `--unplanted` have been made, `above unplanted` is by how much the canaries are more exposed than in those, canary
+by canary, with its standard error: what a model makes of a number by chance depends on its digits, and 1.44 bits are
+the mean over all numbers.
 """
 
 import argparse
@@ -37,6 +40,7 @@ from discreet.attacks.exposure import is_marked
 from discreet.attacks.membership import MembershipAttack, MembershipOptions
 from discreet.attacks.over_time import SIGNAL
 from discreet.attacks.ranking import secret_scores
+from discreet.evaluate.perplexity import evaluate_model
 from discreet.files import read_json, write_json
 from discreet.mechanisms.epochs import kept_epochs
 from discreet.mechanisms.run import Run, open_run
@@ -52,7 +56,8 @@ from discreet.sanitize.redact import redact_with
 from discreet.text.corpora.contract import named
 from discreet.text.corpus import Corpus
 from discreet.text.records import Record
-from discreet.text.vocabulary import train_bpe
+from discreet.text.tokenize import Encoded, Encoder
+from discreet.text.vocabulary import load_tokenizer, train_bpe
 
 PLACE = Path("runs/leakage")
 SHARED = Path("../shared/data")
@@ -167,19 +172,16 @@ def exposures(target: Target) -> list[tuple[bool, int, float]]:
     The attack `exposure` ranks by whole sentences too, which takes long where a model has learned none of them.
     """
     assert target.manifest is not None
-    template, found = target.manifest.template, []
-    for marked in (True, False):
-        canaries = [
-            c for c in target.manifest.planted() if is_marked(target.policy, target.manifest, c.secret) == marked
-        ]
-        if not canaries:
-            continue
-        scores = secret_scores(
-            target.reader, target.encoder, enumerated(target.encoder, template, marked=marked), silent
-        )
-        for canary in canaries:
-            rank = rank_among(scores[template.index(canary.secret)], scores) - 1  # it is one of them
-            found.append((marked, canary.repetitions, exposure_of_rank(rank, template.size)))
+    template, canaries = target.manifest.template, list(target.manifest.planted())
+    marked = [is_marked(target.policy, target.manifest, canary.secret) for canary in canaries]
+    scores = {
+        how: secret_scores(target.reader, target.encoder, enumerated(target.encoder, template, marked=how), silent)
+        for how in set(marked)
+    }
+    found = []
+    for canary, how in zip(canaries, marked, strict=True):
+        rank = rank_among(scores[how][template.index(canary.secret)], scores[how]) - 1  # it is one of them
+        found.append((how, canary.repetitions, exposure_of_rank(rank, template.size)))
     return found
 
 
@@ -210,10 +212,25 @@ def result(part: Part, mechanism: str, miss: float) -> dict[str, Any]:
         "miss": miss,
         "epsilon": run.guarantee.epsilon,
         "bounds": {bound.subject: bound.epsilon for bound in run.guarantee.bounds},
+        "perplexity": evaluate_model(load_model(run.model_folder), encoded_test(run, corpus)).perplexity,
         "epochs": attacked(run, corpus, manifest),
     }
     write_json(file, found)
     return found
+
+
+def encoded_test(run: Run, corpus: Corpus) -> Encoded:
+    """The untouched records that are not trained on."""
+    encoder = Encoder(load_tokenizer(str(run.model_folder)))
+    return encoder.encode_all(make_policy("nothing").secrets_of_all(corpus.records("test")))
+
+
+def control(part: Part, mechanism: str, miss: float) -> dict[str, Any] | None:
+    """What was found of the same canaries without planting them: with the same share missed, or else with another."""
+    place = part._replace(planted=False).place
+    own = place / f"{mechanism}-{miss:g}.json"
+    file = own if own.is_file() else next(iter(sorted(place.glob(f"{mechanism}-*.json"), reverse=True)), None)
+    return None if file is None else read_json(file)
 
 
 def pooled(found: list[dict[str, Any]]) -> dict[str, Any]:
@@ -222,7 +239,7 @@ def pooled(found: list[dict[str, Any]]) -> dict[str, Any]:
         rows[0] | {"canaries": [own for row in rows for own in row["canaries"]], "auc": _mean_of(rows, "auc")}
         for rows in zip(*(one["epochs"] for one in found), strict=True)
     ]
-    return found[0] | {"epochs": epochs}
+    return found[0] | {"epochs": epochs, "perplexity": _mean_of(found, "perplexity")}
 
 
 def _mean_of(rows: Sequence[dict[str, Any]], key: str) -> float:
@@ -234,9 +251,19 @@ def bits_of(row: dict[str, Any], detected: bool, copies: int | None = None) -> l
     return [bits for found, times, bits in row["canaries"] if found == detected and copies in (None, times)]
 
 
+def above(one: dict[str, Any]) -> str:
+    """By how much the canaries are more exposed than without being planted, with the standard error of that."""
+    if one["control"] is None:
+        return "–"
+    pairs = zip(one["epochs"][-1]["canaries"], one["control"]["epochs"][-1]["canaries"], strict=True)
+    more = [float(planted[2]) - float(chance[2]) for planted, chance in pairs]
+    return f"{statistics.mean(more):+.2f} ({statistics.stdev(more) / len(more) ** 0.5:.2f})"
+
+
 def table(results: list[dict[str, Any]]) -> None:
     """What was found at the end of every training."""
-    columns = ["mechanism", "missed", "epsilon", "found x10", "found x20", "missed x10", "missed x20", "all", "AUC"]
+    columns = ["mechanism", "missed", "epsilon", "found x10", "found x20", "missed x10", "missed x20", "all"]
+    columns += ["above unplanted", "AUC", "perplexity"]
     print(f"| {' | '.join(columns)} |\n" + "|---" * len(columns) + "|")
     for one in results:
         last = one["epochs"][-1]
@@ -245,7 +272,8 @@ def table(results: list[dict[str, Any]]) -> None:
         shown = " | ".join(f"{statistics.mean(own):.1f} ({len(own)})" if own else "–" for own in bits)
         share = "any" if one["mechanism"] in BLIND else f"{one['miss']:g}"
         proved = "none" if one["epsilon"] is None else f"{one['epsilon']:.1f}"
-        print(f"| `{one['mechanism']}` | {share} | {proved} | {shown} | {last['auc']:.2f} |")
+        measured = f"{above(one)} | {last['auc']:.2f} | {one['perplexity']:.1f}"
+        print(f"| `{one['mechanism']}` | {share} | {proved} | {shown} | {measured} |")
 
 
 def plots(results: list[dict[str, Any]], miss: float, folder: Path, name: str) -> None:
@@ -312,7 +340,10 @@ def main() -> None:
             name = f"{mechanism}-{miss:g}.json"
             asked = [part for part in parts if not options.table or (part.place / name).is_file()]
             if asked:
-                results.append(pooled([result(part, mechanism, miss) for part in asked]))
+                one = pooled([result(part, mechanism, miss) for part in asked])
+                chance = [control(part, mechanism, miss) for part in asked]
+                one["control"] = pooled([own for own in chance if own]) if all(chance) else None
+                results.append(one)
     results.sort(key=lambda one: (list(MECHANISMS).index(one["mechanism"]), one["miss"]))
     table(results)
     if options.plots:

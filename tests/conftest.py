@@ -27,6 +27,10 @@ def shared_data() -> Path:
     return SHARED_DATA
 
 
+LONGEST = ("test_docs.py", "test_kill.py", "test_fast.py", "cluster", "test_packaged.py", "test_demo.py")
+"""Files and folders of a minute or more."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest file first, so that no process is left alone with it in the end."""
-    items.sort(key=lambda item: item.path.name != "test_docs.py")
+    """The longest files first, so that no process is left alone with one in the end."""
+    items.sort(key=lambda item: next((at for at, part in enumerate(LONGEST) if part in item.path.parts), len(LONGEST)))
