@@ -341,7 +341,7 @@ def main() -> None:
             asked = [part for part in parts if not options.table or (part.place / name).is_file()]
             if asked:
                 one = pooled([result(part, mechanism, miss) for part in asked])
-                chance = [control(part, mechanism, miss) for part in asked]
+                chance = [control(part, mechanism, miss) if part.planted else None for part in asked]
                 one["control"] = pooled([own for own in chance if own]) if all(chance) else None
                 results.append(one)
     results.sort(key=lambda one: (list(MECHANISMS).index(one["mechanism"]), one["miss"]))

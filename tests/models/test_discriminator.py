@@ -10,8 +10,11 @@ from discreet.models.discriminator import Discriminator, Memory, Whitening, froz
 
 
 def made(classes: int, sample: int = 64, layers: int = 1) -> Discriminator:
+    """One that has an opinion; a new one has none."""
     torch.manual_seed(0)
-    return Discriminator(6, classes, hidden=8, layers=layers, sample=sample)
+    discriminator = Discriminator(6, classes, hidden=8, layers=layers, sample=sample)
+    nn.init.normal_(discriminator.rows.weight, std=0.35)
+    return discriminator
 
 
 def batch(classes: int, rows: int = 5) -> tuple[torch.Tensor, torch.Tensor]:
@@ -39,10 +42,29 @@ def test_both_losses_and_their_gradients_are_those_of_the_paper(layers):
 
 
 def test_unevenness_is_nothing_where_the_discriminator_only_guesses_and_more_elsewhere():
-    discriminator, (states, labels) = made(7), batch(7)
-    assert discriminator.unevenness(states, labels) > 0
-    torch.nn.init.zeros_(discriminator.rows.weight)
-    assert discriminator.unevenness(states, labels).abs() < 1e-6
+    """A new discriminator has learned nothing that a language model should change for."""
+    states, labels = batch(7)
+    assert made(7).unevenness(states, labels) > 0
+    new = Discriminator(6, 7, hidden=8, layers=1, sample=64)
+    assert new.unevenness(states, labels).abs() < 1e-6
+
+
+def test_weight_decay_keeps_it_from_knowing_by_heart_what_states_do_not_tell():
+    """Labels drawn by chance: all it can do is to remember them."""
+    torch.manual_seed(0)
+    states, labels = torch.randn(64, 6), torch.randint(20, (64,))
+    surprise = {}
+    for decay in (0.0, 5.0):
+        torch.manual_seed(1)
+        own = Discriminator(6, 20, hidden=64, layers=1, sample=64)
+        optimizers = own.optimizers(0.01, decay)
+        for _ in range(300):
+            own.zero_grad(set_to_none=True)
+            own.cross_entropy(states, labels).backward()
+            for optimizer in optimizers:
+                optimizer.step()
+        surprise[decay] = float(own.unevenness(torch.randn(64, 6), labels).detach())
+    assert surprise[5.0] < surprise[0.0] / 2
 
 
 def test_classes_of_unlike_size_leave_no_unevenness_where_states_tell_nothing():

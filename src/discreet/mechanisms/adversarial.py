@@ -49,6 +49,8 @@ class DiscriminatorOptions(BaseModel):
     layers: Annotated[int, Field(ge=0)] = 1
     """Hidden layers; none makes it linear."""
     learning_rate: Annotated[float, Field(gt=0)] = 2e-3
+    weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    """Of its AdamW: keeps it from knowing by heart the few states of an author that it has seen."""
     sample: Annotated[int, Field(ge=16)] = 512
     """With more than twice as many authors, so many are drawn in each step to stand for all."""
     memory: Annotated[int, Field(ge=0)] = 2048
@@ -104,7 +106,7 @@ class Opponent:
             self.discriminator = Discriminator(width, len(shares), **sizes, shares=shares)
         self.memory = Memory(width, own.memory) if own.memory else None
         self.hiding, self.learning = Tally("privacy_loss"), Tally("discriminator_loss")
-        self.optimizers = self.discriminator.optimizers(own.learning_rate)
+        self.optimizers = self.discriminator.optimizers(own.learning_rate, own.weight_decay)
         self.options = options
         kept = [self.discriminator, self.hiding, self.learning, *([self.memory] if self.memory else [])]
         self.beside = Beside(nn.ModuleList(kept), self.optimizers)

@@ -137,7 +137,7 @@ class Discriminator(nn.Module):
         self.trunk = nn.Sequential(*parts)
         self.sampled = classes > 2 * sample
         self.rows = nn.Embedding(classes, hidden if layers else width, sparse=self.sampled)
-        nn.init.normal_(self.rows.weight, std=self.rows.embedding_dim**-0.5)
+        nn.init.zeros_(self.rows.weight)  # what it has not learned yet is no reason to change a language model
         self.biases = nn.Embedding(classes, 1, sparse=self.sampled)
         nn.init.zeros_(self.biases.weight)
 
@@ -171,14 +171,14 @@ class Discriminator(nn.Module):
         scores = torch.addmm(self.biases.weight.t(), self.trunk(self.whitening(states.float())), self.rows.weight.t())
         return (scores + self.log_shares).argmax(1)
 
-    def optimizers(self, rate: float) -> tuple[torch.optim.Optimizer, ...]:
-        """Adam, and where classes are drawn one of its own for their rows that touches only those with a gradient."""
+    def optimizers(self, rate: float, decay: float = 0.0) -> tuple[torch.optim.Optimizer, ...]:
+        """AdamW, and where classes are drawn one of its own for their rows that touches only those with a gradient."""
         if not self.sampled:
-            return (torch.optim.AdamW(self.parameters(), rate, weight_decay=0.0, fused=True),)
+            return (torch.optim.AdamW(self.parameters(), rate, weight_decay=decay, fused=True),)
         per_class = [*self.rows.parameters(), *self.biases.parameters()]
         sparse = torch.optim.SparseAdam(per_class, rate)
         trunk = list(self.trunk.parameters())
-        return (torch.optim.AdamW(trunk, rate, weight_decay=0.0, fused=True), sparse) if trunk else (sparse,)
+        return (torch.optim.AdamW(trunk, rate, weight_decay=decay, fused=True), sparse) if trunk else (sparse,)
 
 
 @contextmanager
