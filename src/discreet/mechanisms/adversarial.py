@@ -2,15 +2,15 @@
 
 Each step, on one batch and one forward pass of the language model:
 
-1. The discriminator learns to name the author from the state h of each text: it goes down -log Pr(y|h). (By default in
-   every other step: it is small, and what a step of it costs hardly depends on how many states it learns from.)
+1. The discriminator learns to name the author from the state h of each text: it goes down -log Pr(y|h).
 2. The language model learns to predict, and to leave the discriminator with a guess: it goes down
    L_language + weight * -(1/M) sum_c log Pr(c|h), whose least value is reached where Pr(.|h) is uniform.
 
 What we do otherwise: the paper's batches are of one author each, and a discriminator that learns from them as they
 come learns to name the author of the moment. Ours learns from the last two thousand states in random order, without
-what all states have in common (whitening) and beyond what follows from some authors' writing more than others. The
-privacy loss is written without its constant, log M.
+what all states have in common (whitening) and beyond what follows from some authors' writing more than others. It
+begins without an opinion and its weights decay, because what it believes without reason changes the language model for
+nothing. The privacy loss is written without its constant, log M.
 """
 
 from typing import Annotated
@@ -49,15 +49,15 @@ class DiscriminatorOptions(BaseModel):
     layers: Annotated[int, Field(ge=0)] = 1
     """Hidden layers; none makes it linear."""
     learning_rate: Annotated[float, Field(gt=0)] = 2e-3
-    weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    weight_decay: Annotated[float, Field(ge=0)] = 0.5
     """Of its AdamW: keeps it from knowing by heart the few states of an author that it has seen."""
     sample: Annotated[int, Field(ge=16)] = 512
     """With more than twice as many authors, so many are drawn in each step to stand for all."""
     memory: Annotated[int, Field(ge=0)] = 2048
     """It learns from the last so many states; 0: from the batch at hand alone, as in the paper."""
-    batch: Count = 128
+    batch: Count = 256
     """States it learns from in an update."""
-    every: Count = 2
+    every: Count = 1
     """It learns in every so many steps of the language model; 1: in each of them, as in the paper."""
     updates: Count = 1
     """Updates of it in a step in which it learns."""
