@@ -14,9 +14,10 @@ each canary, and membership of records by their loss; perplexity at the end is o
 comes from redacted records that are not trained on: one trained on text in which the policy has missed a canary would
 have that canary for a token. A policy that misses a share of the secrets misses the same canaries in every run
 (`imperfect`), so what is found and what is missed is told apart. With more records private batches grow in proportion,
-so that the noise stays and the sums grow. Runs go to `runs/leakage/CORPUS-RECORDS` (other seeds: `CORPUS-RECORDS-
-SEED`), with another budget to `eps-EPSILON-LIGHT` there; a finished one is not made again, a killed one goes on. With
-several seeds the table has the means over all canaries of a column, and how many of them there are. Where the trainings
+so that the noise stays and the sums grow. Runs go to `runs/leakage/CORPUS-RECORDS` (other seeds:
+`CORPUS-RECORDS-SEED`), with another budget to `eps-EPSILON-LIGHT` there; a finished one is not made again, a killed one
+goes on. With several seeds the table has the means over all canaries of a column, and how many of them there are. Where
+the trainings
 with `--unplanted` have been made, `above unplanted` is by how much the canaries are more exposed than in those, canary
 by canary, with its standard error: what a model makes of a number by chance depends on its digits, and 1.44 bits are
 the mean over all numbers.
@@ -226,11 +227,12 @@ def encoded_test(run: Run, corpus: Corpus) -> Encoded:
 
 
 def control(part: Part, mechanism: str, miss: float) -> dict[str, Any] | None:
-    """What was found of the same canaries without planting them: with the same share missed, or else with another."""
-    place = part._replace(planted=False).place
-    own = place / f"{mechanism}-{miss:g}.json"
-    file = own if own.is_file() else next(iter(sorted(place.glob(f"{mechanism}-*.json"), reverse=True)), None)
-    return None if file is None else read_json(file)
+    """What was found of the same canaries without planting them, with the same share missed.
+
+    Not with another: a canary that one policy finds and another misses is looked for in another tokenization.
+    """
+    file = part._replace(planted=False).place / f"{mechanism}-{miss:g}.json"
+    return read_json(file) if file.is_file() else None
 
 
 def pooled(found: list[dict[str, Any]]) -> dict[str, Any]:

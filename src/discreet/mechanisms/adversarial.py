@@ -50,7 +50,8 @@ class DiscriminatorOptions(BaseModel):
     """Hidden layers; none makes it linear."""
     learning_rate: Annotated[float, Field(gt=0)] = 2e-3
     weight_decay: Annotated[float, Field(ge=0)] = 0.5
-    """Of its AdamW: keeps it from knowing by heart the few states of an author that it has seen."""
+    """Of its AdamW: keeps it from knowing by heart the few states of an author that it has seen. Where authors are
+    drawn (`sample`), their own rows do not decay."""
     sample: Annotated[int, Field(ge=16)] = 512
     """With more than twice as many authors, so many are drawn in each step to stand for all."""
     memory: Annotated[int, Field(ge=0)] = 2048
