@@ -8,6 +8,7 @@
     python -m benchmarks.authors --only none.3 dp-sgd@0.002  # three epochs; the noise of dp-sgd
     python -m benchmarks.authors --only adversarial.prefix.light@0.3  # with a discriminator that learns less
     python -m benchmarks.authors --join 4 --share 1          # a record is four messages of an author, not one
+    python -m benchmarks.authors --seed 1                    # other canaries, another beginning of each training
     python -m benchmarks.authors_results                     # table and plots of what has been run
 
 The people with the most messages in the channel (its bots are left out), with every fourth of their messages: the share
@@ -15,7 +16,7 @@ keeps the distance between those who write much and those who write little, and 
 has a canary of five random words, with 1 to 10, 20, 30, 40 and 50 copies in turn. Vocabulary and words of canaries
 come from everybody else's messages, which are taken for public. The weights of every epoch are kept and measured, so
 that mechanisms can be compared where they predict equally well. `runs/authors-100/NAME.json` (with `--join 4`:
-`runs/authors-100-joined-4/NAME.json`) has what was found.
+`runs/authors-100-joined-4/NAME.json`, with `--seed 1`: `runs/authors-100-seed-1/NAME.json`) has what was found.
 """
 
 import argparse
@@ -64,8 +65,9 @@ PRIVATE_RATE = 6e-3
 """Of dp-sgd, which makes a third of the steps in an epoch."""
 
 
-def place_of(authors: int, join: int = 1) -> Path:
-    return Path(f"runs/authors-{authors}" + (f"-joined-{join}" if join > 1 else ""))
+def place_of(authors: int, join: int = 1, seed: int = 0) -> Path:
+    joined, seeded = (f"-joined-{join}" if join > 1 else ""), (f"-seed-{seed}" if seed else "")
+    return Path(f"runs/authors-{authors}{joined}{seeded}")
 
 
 def messages_of_people(join: int = 1) -> list[Record]:
@@ -80,7 +82,7 @@ def messages_of_people(join: int = 1) -> list[Record]:
     return [replace(group[0], text="\n".join(record.text for record in group)) for group in groups]
 
 
-def prepare(place: Path, authors: int, share: float, join: int) -> None:
+def prepare(place: Path, authors: int, share: float, join: int, seed: int) -> None:
     """Writes the records with canaries, their manifest and the vocabulary."""
     if (place / "canaries.json").is_file():
         return
@@ -94,7 +96,7 @@ def prepare(place: Path, authors: int, share: float, join: int) -> None:
     common = Counter(word for record in public for word in re.findall(r"\b[a-z]{3,9}\b", record.text))
     template = read_template("{words:5}", [word for word, _ in common.most_common(WORDS)])
     own = [_placed(record) for record in messages if record.author in chosen and _drawn(record.id, "taken") < share]
-    mixed = Canaries(own, Insertion(template, CANARIES, COPIES, per_author=True))
+    mixed = Canaries(own, Insertion(template, CANARIES, COPIES, per_author=True, seed=seed))
     write(place / "records.jsonl", mixed)
     mixed.manifest().write(place / "canaries.json")
 
@@ -111,7 +113,7 @@ def _placed(record: Record) -> Record:
     return replace(record, split=split, fields={}, place="")
 
 
-def recipe_of(place: Path, name: str, epochs: int, join: int) -> Any:
+def recipe_of(place: Path, name: str, epochs: int, join: int, seed: int) -> Any:
     """The recipe of a run by its name: MECHANISM[.EPOCHS][.STATE][.mixed][.light][@WEIGHT or @NOISE]."""
     kind, _, number = name.partition("@")
     mechanism, *parts = kind.split(".")
@@ -133,14 +135,15 @@ def recipe_of(place: Path, name: str, epochs: int, join: int) -> Any:
         "model": MODEL,
         "tokenizer": str(place / "tokenizer"),
         "training": training,
+        "seed": seed,
     }
     return make_recipe(values, where=name)
 
 
-def trained(place: Path, name: str, epochs: int, join: int) -> Run:
+def trained(place: Path, name: str, epochs: int, join: int, seed: int) -> Run:
     run = Run(place / name)
     if not ((run.path / "manifest.json").is_file() and run.finished):
-        train_recipe(recipe_of(place, name, epochs, join), run.path, progress=False)
+        train_recipe(recipe_of(place, name, epochs, join, seed), run.path, progress=False)
     return open_run(run.path)
 
 
@@ -196,14 +199,15 @@ def main() -> None:
     parser.add_argument("--place", type=Path, help="where runs are [runs/authors-AUTHORS]")
     parser.add_argument("--share", type=float, default=0.25, help="share of each author's messages")
     parser.add_argument("--join", type=int, default=1, help="messages of an author that make a record")
+    parser.add_argument("--seed", type=int, default=0, help="of canaries and trainings")
     parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--only", nargs="*", default=RUNS, help="runs by name, see above")
     options = parser.parse_args()
-    place = options.place or place_of(options.authors, options.join)
-    prepare(place, options.authors, options.share, options.join)
+    place = options.place or place_of(options.authors, options.join, options.seed)
+    prepare(place, options.authors, options.share, options.join, options.seed)
     _say("prepared")
     for name in options.only:
-        run = trained(place, name, options.epochs, options.join)
+        run = trained(place, name, options.epochs, options.join, options.seed)
         _say(f"{name}: trained, {sum(row['seconds'] for row in run.metrics):.0f} s")
         measured(place, run)
 

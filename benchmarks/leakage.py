@@ -7,6 +7,7 @@
     python -m benchmarks.leakage wikitext-2 --seeds 83 115 119 --only jft        # other canaries, other trainings
     python -m benchmarks.leakage wikitext-2 --only jft --epsilon 2 --light 2.5   # a smaller budget, more light noise
     python -m benchmarks.leakage wikitext-2 --only jft --unplanted               # what canaries have by chance
+    python -m benchmarks.leakage wikitext-2 --records 4000 --public              # begin with a model of public text
 
 Twelve canaries `My ID is dddddd.` are put into part of a corpus, every other one 10 times and 20 times. An LSTM learns
 the text by each mechanism; the weights of every epoch are kept, and every other epoch is attacked: exact exposure of
@@ -17,16 +18,20 @@ have that canary for a token. A policy that misses a share of the secrets misses
 so that the noise stays and the sums grow. Runs go to `runs/leakage/CORPUS-RECORDS` (other seeds:
 `CORPUS-RECORDS-SEED`), with another budget to `eps-EPSILON-LIGHT` there; a finished one is not made again, a killed one
 goes on. With several seeds the table has the means over all canaries of a column, and how many of them there are. Where
-the trainings
-with `--unplanted` have been made, `above unplanted` is by how much the canaries are more exposed than in those, canary
-by canary, with its standard error: what a model makes of a number by chance depends on its digits, and 1.44 bits are
-the mean over all numbers.
+the trainings with `--unplanted` have been made, `above unplanted` is by how much the canaries are more exposed than in
+those, canary by canary, with its standard error: what a model makes of a number by chance depends on its digits, and
+1.44 bits are the mean over all numbers.
+
+From nothing, a few noised steps teach an LSTM next to nothing, and a model that knows nothing leaks nothing. With
+`--public` it begins as one that has read public encyclopedia articles (`runs/leakage/public`, made once, vocabulary
+included), as private training is done in practice; runs go to `runs/leakage/CORPUS-RECORDS-public`.
 """
 
 import argparse
 import statistics
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,6 +61,7 @@ from discreet.sanitize.canaries.template import read_template
 from discreet.sanitize.redact import redact_with
 from discreet.text.corpora.contract import named
 from discreet.text.corpus import Corpus
+from discreet.text.reading import open_records
 from discreet.text.records import Record
 from discreet.text.tokenize import Encoded, Encoder
 from discreet.text.vocabulary import load_tokenizer, train_bpe
@@ -86,8 +92,15 @@ MECHANISMS: dict[str, dict[str, Any]] = {
 }
 BLIND = ("none", "dp-sgd")
 """Mechanisms that do not ask the policy: one run serves all shares."""
+FROM_PUBLIC: dict[str, Any] = {"epochs": 6, "learning_rate": 0.004, "normalise": True}
+"""Of private mechanisms that begin with a model of public text."""
+BATCHES = 8
+"""Steps of their epochs; an eighth of the records is a batch."""
 TRAINING = {"epochs": 10, "batch_size": 8, "learning_rate": 0.004, "warmup": 0.02, "keep_epochs": True}
 VOCABULARY = 1024
+MODEL = {"name": "lstm", "embedding": 200, "hidden": 200}
+PUBLIC = (SHARED / "enwiki" / "articles.jsonl.xz", 10_000)
+"""Articles that overlap with neither corpus, and how many of their paragraphs are read."""
 
 
 class Part(NamedTuple):
@@ -101,10 +114,13 @@ class Part(NamedTuple):
     planted: bool = True
     """Whether the canaries are in it; else they are only looked for, and what is found is what a model of such text
     makes of them by chance."""
+    public: bool = False
+    """Whether training begins with a model of public text."""
 
     @property
     def place(self) -> Path:
-        name = f"{self.corpus}-{self.records}" + ("" if self.planted else "-unplanted")
+        name = f"{self.corpus}-{self.records}" + ("-public" if self.public else "")
+        name += "" if self.planted else "-unplanted"
         place = PLACE / (name if self.seed == SEEDS[0] else f"{name}-{self.seed}")
         usual = (self.epsilon, self.light) == (EPSILON, LIGHT)
         return place if usual else place / f"eps-{self.epsilon:g}-{self.light:g}"
@@ -121,8 +137,9 @@ def settings_of(part: Part, mechanism: str) -> dict[str, Any]:
     """Settings of a mechanism, with batches that grow with the part."""
     own = {"name": mechanism, **MECHANISMS[mechanism]}
     if "batch" in own:
-        own["batch"] = own["batch"] * part.records // CORPORA[part.corpus][2]
-        own["epsilon"] = part.epsilon
+        usual = BATCHES * PRIVATE["batch"] if part.public else CORPORA[part.corpus][2]
+        own |= {"batch": own["batch"] * part.records // usual, "epsilon": part.epsilon}
+        own |= FROM_PUBLIC if part.public else {}
     if mechanism == "jft":
         own["light"] = {"noise": part.light}
     return own
@@ -147,6 +164,18 @@ def public_tokenizer(part: Part) -> Path:
         redacted = map(redact_with(make_policy(part.policy)), others)
         train_bpe(redacted, make_policy("gold"), VOCABULARY).save_pretrained(place)
     return place
+
+
+def public_model() -> Path:
+    """A model of public paragraphs, with a vocabulary of its own."""
+    place, (articles, number) = PLACE / "public", PUBLIC
+    if not ((place / "manifest.json").is_file() and Run(place).finished):
+        lines = (line for article in open_records(articles) for line in article.text.splitlines())
+        texts = islice((line for line in lines if 200 <= len(line) <= 2000), number)
+        corpus = Corpus({"train": [Record(str(at), text) for at, text in enumerate(texts)]}, "public paragraphs")
+        tokenizer, training = {"train": "bpe", "vocabulary": VOCABULARY}, {"epochs": 2, "batch_size": 16}
+        train(corpus, "digits", "none", MODEL, output=place, tokenizer=tokenizer, training=TRAINING | training)
+    return open_run(place).model_folder
 
 
 def attacked(run: Run, corpus: Corpus, manifest: Manifest) -> list[dict[str, Any]]:
@@ -201,9 +230,9 @@ def result(part: Part, mechanism: str, miss: float) -> dict[str, Any]:
             corpus,
             policy,
             settings_of(part, mechanism),
-            {"name": "lstm", "embedding": 200, "hidden": 200},
+            str(public_model()) if part.public else MODEL,
             output=place,
-            tokenizer={"name": str(public_tokenizer(part))},
+            tokenizer={"name": str(public_model() if part.public else public_tokenizer(part))},
             training=TRAINING,
             seed=SEEDS.index(part.seed),
         )
@@ -328,12 +357,14 @@ def main() -> None:
     parser.add_argument(
         "--unplanted", action="store_true", help="leave the canaries out, and look for them all the same"
     )
+    parser.add_argument("--public", action="store_true", help="begin with a model that has read public text")
     parser.add_argument("--table", action="store_true", help="only what has been run so far")
     parser.add_argument("--plots", type=Path, help="a folder for the drawings")
     options = parser.parse_args()
     records = options.records or CORPORA[options.corpus][2]
     budget = (options.epsilon, options.light)
-    parts = [Part(options.corpus, records, seed, *budget, not options.unplanted) for seed in options.seeds]
+    how = (not options.unplanted, options.public)
+    parts = [Part(options.corpus, records, seed, *budget, *how) for seed in options.seeds]
     results = []
     for miss in options.miss:
         for mechanism in options.only:

@@ -64,22 +64,23 @@ def _server() -> "subprocess.Popen[str]":
 
 def import_everything() -> None:
     """All that commands import and compile, so that their processes find it done. No thread may be left running."""
-    import torch
     import transformers.models.auto.modeling_auto  # noqa: F401
 
     import discreet.attacks.attack
     import discreet.cli
     import discreet.evaluate.perplexity
-    import discreet.mechanisms.train
-    from discreet.engine.noise import Noise
-    from discreet.engine.random_bits import Randomness
     from discreet.mechanisms.contract import MECHANISMS
+    from discreet.mechanisms.train import train
+    from discreet.text.corpus import Corpus
+    from discreet.text.records import Record
 
     discreet.cli.load_commands()
     MECHANISMS.names()
-    noise = Noise(Randomness())
-    noise.add_([torch.zeros(3)], 1.0)  # compiles
-    noise._pool.shutdown()  # its threads would not live on in a forked process
+    corpus = Corpus({"train": [Record(str(number), "Call 555 0199.") for number in range(4)]}, "calls")
+    private = {"name": "dp-sgd", "noise": 1.0, "batch": 2, "public_vocabulary": True}
+    settings = {"tokenizer": {"train": "bpe", "vocabulary": 280}, "training": {"epochs": 1}}
+    with tempfile.TemporaryDirectory() as folder:  # a training imports and compiles more
+        train(corpus, "pii", private, {"name": "lstm"}, output=Path(folder) / "run", progress=False, **settings)
 
 
 def serve() -> None:

@@ -1,8 +1,6 @@
 """kill -9 at any line of the engine, again and again: what was released is covered by what the guarantee states."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,22 +8,21 @@ import pytest
 from discreet.accounting.verify import verify
 from discreet.engine.ledger import read_ledger
 from discreet.mechanisms.run import open_run
+from tests.command_server import run as run_python
 
 DRIVER = """
 import json, os, random, signal, sys
 from pathlib import Path
 
-sys.path.insert(0, sys.argv[1])
+root, mechanism, kills = {arguments}
+sys.path.insert(0, root)
 from tests.mechanisms.conftest import note
-import torch
 from discreet.engine.ledger import read_ledger
-from discreet.engine.noise import Noise
-from discreet.engine.random_bits import Randomness
 from discreet.engine.private import PrivateStep
 from discreet.mechanisms.train import train
 from discreet.text.corpus import Corpus
 
-folder, mechanism, kills = Path(sys.argv[2]), json.loads(sys.argv[3]), int(sys.argv[4])
+folder = Path.cwd()
 corpus = Corpus({"train": [note(n) for n in range(24)]}, "notes")
 applied = os.open(folder / "applied.txt", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
 apply = PrivateStep._apply
@@ -73,8 +70,7 @@ def child(output, limit):
     return os.waitpid(pid, 0)[1]
 
 
-Noise(Randomness()).add_([torch.zeros(3)], 1.0)  # compiled once, before the children
-assert child(folder / "dry", 0) == 0
+work(folder / "dry", 0)  # in this process: what it imports and compiles, the children have
 os.ftruncate(applied, 0)
 lines, draw, facts, runs = int((folder / "lines.txt").read_text()), random.Random(5), [], 0
 while len(facts) < kills:
@@ -100,13 +96,8 @@ MECHANISMS = {
 
 @pytest.mark.parametrize("name", list(MECHANISMS))
 def test_whatever_was_released_before_any_of_twenty_kills_is_paid_for(tmp_path, name):
-    root = str(Path(__file__).parents[2])
-    done = subprocess.run(
-        [sys.executable, "-c", DRIVER, root, str(tmp_path), json.dumps(MECHANISMS[name]), str(KILLS[name])],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    arguments = str(Path(__file__).parents[2]), MECHANISMS[name], KILLS[name]
+    done = run_python(DRIVER.replace("{arguments}", repr(arguments)), tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
     facts = json.loads((tmp_path / "facts.json").read_text())
     assert len(facts) == KILLS[name]
