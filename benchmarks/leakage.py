@@ -29,6 +29,7 @@ included), as private training is done in practice; runs go to `runs/leakage/COR
 
 import argparse
 import statistics
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice
@@ -75,6 +76,8 @@ CORPORA: dict[str, tuple[Path, Any, int]] = {
 """Folder, policy, and how many records are trained on unless said otherwise."""
 MISSES = (0.0, 0.1, 0.3, 0.5)
 CANARIES, COPIES = 12, (10, 20)
+FEW = 3
+"""Epochs of a phase that are all attacked."""
 SEEDS = (83, 115, 119)
 """Chosen before any training, the first three with which 2, 4 and 6 of the twelve canaries are missed, half of them
 with 10 copies. A seed draws the canaries, what is missed, and the training."""
@@ -92,8 +95,12 @@ MECHANISMS: dict[str, dict[str, Any]] = {
 }
 BLIND = ("none", "dp-sgd")
 """Mechanisms that do not ask the policy: one run serves all shares."""
-FROM_PUBLIC: dict[str, Any] = {"epochs": 6, "learning_rate": 0.004, "normalise": True}
-"""Of private mechanisms that begin with a model of public text."""
+FROM_PUBLIC: dict[str, dict[str, Any]] = {
+    "customersim": {"epochs": 2, "learning_rate": 0.03},
+    "wikitext-2": {"epochs": 2, "learning_rate": 0.01},
+}
+"""Of private mechanisms that begin with a model of public text, which dialogs are less like than articles. Rates were
+chosen by the perplexity of `dp-sgd` on test records, among .003 (articles) or .004 (dialogs), .01 and .03."""
 BATCHES = 8
 """Steps of their epochs; an eighth of the records is a batch."""
 TRAINING = {"epochs": 10, "batch_size": 8, "learning_rate": 0.004, "warmup": 0.02, "keep_epochs": True}
@@ -139,7 +146,7 @@ def settings_of(part: Part, mechanism: str) -> dict[str, Any]:
     if "batch" in own:
         usual = BATCHES * PRIVATE["batch"] if part.public else CORPORA[part.corpus][2]
         own |= {"batch": own["batch"] * part.records // usual, "epsilon": part.epsilon}
-        own |= FROM_PUBLIC if part.public else {}
+        own |= FROM_PUBLIC[part.corpus] if part.public else {}
     if mechanism == "jft":
         own["light"] = {"noise": part.light}
     return own
@@ -179,12 +186,12 @@ def public_model() -> Path:
 
 
 def attacked(run: Run, corpus: Corpus, manifest: Manifest) -> list[dict[str, Any]]:
-    """Exposure and membership at every other kept epoch, counted from the last of each phase."""
+    """Exposure and membership at every kept epoch; at every other, from the last back, where a phase has many."""
     rows: list[dict[str, Any]] = []
     epochs = list(enumerate(kept_epochs(run.path), 1))
-    lasts = {epoch.phase: number for number, epoch in epochs}
+    lasts, lengths = {epoch.phase: number for number, epoch in epochs}, Counter(epoch.phase for _, epoch in epochs)
     for number, epoch in epochs:
-        if (lasts[epoch.phase] - number) % 2:
+        if lengths[epoch.phase] > FEW and (lasts[epoch.phase] - number) % 2:
             continue
         target = open_target(run.path, canaries=manifest, data=corpus, model=load_model(epoch.folder))
         asked = MembershipOptions(records=200, signals=(SIGNAL,), resamples=10, groups=2)
@@ -250,9 +257,10 @@ def result(part: Part, mechanism: str, miss: float) -> dict[str, Any]:
 
 
 def encoded_test(run: Run, corpus: Corpus) -> Encoded:
-    """The untouched records that are not trained on."""
+    """The untouched records that are not trained on, cut into tokens as those that are: at what the policy marks."""
+    assert run.recipe.policy is not None
     encoder = Encoder(load_tokenizer(str(run.model_folder)))
-    return encoder.encode_all(make_policy("nothing").secrets_of_all(corpus.records("test")))
+    return encoder.encode_all(make_policy(run.recipe.policy).secrets_of_all(corpus.records("test")))
 
 
 def control(part: Part, mechanism: str, miss: float) -> dict[str, Any] | None:
