@@ -3,6 +3,7 @@
     python -m benchmarks.authors_results --levels 335 311                            # table for each level
     python -m benchmarks.authors_results --only none adversarial.prefix@1 --plots docs/images
     python -m benchmarks.authors_results --seeds 0 1 2 --levels 297                  # all seeds together
+    python -m benchmarks.authors_results --seeds 0 1 2 --exposures none.mixed        # exposure alone, against that run
 
 At each level of test perplexity every run that comes so far is shown. Exposure is interpolated between the two epochs
 around the level (linear in the logarithm of perplexity, canary by canary), so that runs are compared at the same
@@ -181,6 +182,22 @@ def often(row: dict[str, Any], column: int = 1) -> list[float]:
     return [own[column] for own in row["each"] if own[0] >= OFTEN]
 
 
+def exposures(every: list[Comparing], level: float, plain: str) -> str:
+    """Exposure of each run at a level, seed by seed and together, against that of a plain run."""
+    lines = ["| run | exposure, 10+ copies | less than plain | seed by seed |", "|---|---|---|---|"]
+    for name in every[0].runs:
+        pairs = [[exposures_at(own.runs[run]["epochs"], level) for run in (name, plain)] for own in every]
+        if name == plain or not all(each for pair in pairs for each in pair):
+            continue
+        bits = [[often({"each": each}) for each in pair] for pair in pairs]
+        less = [[there - here for here, there in zip(*pair, strict=True)] for pair in bits]
+        together = [one for seed in less for one in seed]
+        by_seed = ", ".join(f"{np.mean(seed):.2f}" for seed in less)
+        mean = np.mean([one for own, _ in bits for one in own])
+        lines.append(f"| `{name}` | {mean:.2f} | {_with_interval(together)} | {by_seed} |")
+    return "\n".join(lines)
+
+
 def table(rows: dict[str, dict[str, Any]]) -> str:
     columns = ["run", f"exposure, {OFTEN}+ copies", "less than none", "by fit", "fewer copies", "nearest epoch"]
     columns += ["tab, planted", "tab, real", "probe above chance", "on mean state", "gap (5)", "gap (20)"]
@@ -277,11 +294,16 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="*", type=int, default=[0], help="of benchmarks.authors, pooled")
     parser.add_argument("--only", nargs="*", help="runs to compare [all]")
     parser.add_argument("--levels", nargs="*", type=float, help="test perplexities at which to compare")
+    parser.add_argument("--exposures", metavar="RUN", help="show exposure alone, against that of a run")
     parser.add_argument("--plots", type=Path, help="a folder for the drawings")
     options = parser.parse_args()
     places = [options.place or place_of(options.authors, options.join, seed) for seed in options.seeds]
     every = [Comparing(place, options.only, options.join) for place in places]
     place, comparing = places[0], every[0]
+    if options.exposures:
+        for level in options.levels or comparing.levels():
+            print(f"### Perplexity {level:.0f}\n\n{exposures(every, level, options.exposures)}\n")
+        return
     plots = {"training": training_plot(comparing.runs)}
     for level in options.levels or comparing.levels():
         rows = pooled([own.at(level) for own in every])

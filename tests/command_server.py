@@ -78,7 +78,7 @@ def import_everything() -> None:
     MECHANISMS.names()
     corpus = Corpus({"train": [Record(str(number), "Call 555 0199.") for number in range(4)]}, "calls")
     private = {"name": "dp-sgd", "noise": 1.0, "batch": 2, "public_vocabulary": True}
-    settings = {"tokenizer": {"train": "bpe", "vocabulary": 280}, "training": {"epochs": 1}}
+    settings: dict[str, Any] = {"tokenizer": {"train": "bpe", "vocabulary": 280}, "training": {"epochs": 1}}
     with tempfile.TemporaryDirectory() as folder:  # a training imports and compiles more
         train(corpus, "pii", private, {"name": "lstm"}, output=Path(folder) / "run", progress=False, **settings)
 

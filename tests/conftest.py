@@ -27,7 +27,7 @@ def shared_data() -> Path:
     return SHARED_DATA
 
 
-LONGEST = ("test_docs.py", "test_kill.py", "test_fast.py", "cluster", "test_packaged.py", "test_demo.py")
+LONGEST = ("test_docs.py", "test_fast.py", "cluster", "test_packaged.py", "test_kill.py")
 """Files and folders of a minute or more."""
 
 
