@@ -2,7 +2,6 @@
 
     python -m benchmarks.authors_results --levels 335 311                            # table for each level
     python -m benchmarks.authors_results --only none adversarial.prefix@1 --plots docs/images
-    python -m benchmarks.authors_results --seeds 0 1 2 --levels 297                  # all seeds together
     python -m benchmarks.authors_results --seeds 0 1 2 --exposures none.mixed        # exposure alone, against that run
 
 At each level of test perplexity every run that comes so far is shown. Exposure is interpolated between the two epochs
@@ -10,10 +9,9 @@ around the level (linear in the logarithm of perplexity, canary by canary), so t
 perplexity and not at epochs that happen to be near; intervals are of the mean over canaries. Probe, tab and disparity
 are measured at the epoch nearest to the level (once; the run's JSON keeps them). Disparity is the increase over the
 last epoch of `none`, real canaries are each author's message that it finds hardest to predict. The probe learns from
-and is asked about messages drawn from all of the authors', read in training or not. With several seeds the canaries of
-all count as one set and the rest is a mean, that of the ends of the probe's intervals too, which makes them wider than
-those of the mean would be. Without `--levels` there are two:
-the best that the worst of all runs reaches, and the best that the worst of those without noise reaches.
+and is asked about messages drawn from all of the authors', read in training or not. Without `--levels` there are two:
+the best that the worst of all runs reaches, and the best that the worst of those without noise reaches. Several seeds
+are for exposure alone: their canaries count as one set.
 """
 
 import argparse
@@ -153,26 +151,6 @@ def exposures_at(epochs: list[dict[str, Any]], level: float) -> list[tuple[int, 
     return None
 
 
-def pooled(rows: list[dict[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
-    """The rows of several seeds as one: those of the runs that reach the level with each of them."""
-    shared = [name for name in rows[0] if all(name in own for own in rows)]
-    return {name: _mean([own[name] for own in rows]) | {"each": _each([own[name] for own in rows])} for name in shared}
-
-
-def _each(rows: list[dict[str, Any]]) -> list[tuple[int, float, float]]:
-    return [canary for row in rows for canary in row["each"]]
-
-
-def _mean(values: list[Any]) -> Any:
-    """The mean, number by number; what is no number is the first one's."""
-    first = values[0]
-    if isinstance(first, dict):
-        return {key: _mean([value[key] for value in values]) for key in first}
-    if isinstance(first, list):
-        return [_mean(list(own)) for own in zip(*values, strict=False)]
-    return sum(values) / len(values) if isinstance(first, int | float) else first
-
-
 def _without_authors(found: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in found.items() if key != "authors"}
 
@@ -213,7 +191,7 @@ def table(rows: dict[str, dict[str, Any]]) -> str:
             "–" if name == "none" else f"{np.mean(plain) - np.mean(own):.2f} ({low:.2f} to {high:.2f})",
             f"{np.mean(often(row, 2)):.1f}",
             f"{np.mean(rare):.2f}",
-            f"{row['epoch']:.3g} ({row['test']:.0f})",
+            f"{row['epoch']} ({row['test']:.0f})",
             f"{rates['planted']['greedy']['exact']:.3f}",
             f"{rates['real']['greedy']['exact']:.3f}",
             _above(probe["last"]),
@@ -291,12 +269,14 @@ def main() -> None:
     parser.add_argument("--authors", type=int, default=100)
     parser.add_argument("--place", type=Path, help="where runs are [runs/authors-AUTHORS]")
     parser.add_argument("--join", type=int, default=1, help="messages of an author that make a record")
-    parser.add_argument("--seeds", nargs="*", type=int, default=[0], help="of benchmarks.authors, pooled")
+    parser.add_argument("--seeds", nargs="*", type=int, default=[0], help="of benchmarks.authors, for --exposures")
     parser.add_argument("--only", nargs="*", help="runs to compare [all]")
     parser.add_argument("--levels", nargs="*", type=float, help="test perplexities at which to compare")
     parser.add_argument("--exposures", metavar="RUN", help="show exposure alone, against that of a run")
     parser.add_argument("--plots", type=Path, help="a folder for the drawings")
     options = parser.parse_args()
+    if len(options.seeds) > 1 and not options.exposures:
+        parser.error("several seeds are compared by exposure alone; name the plain run (--exposures none)")
     places = [options.place or place_of(options.authors, options.join, seed) for seed in options.seeds]
     every = [Comparing(place, options.only, options.join) for place in places]
     place, comparing = places[0], every[0]
@@ -306,7 +286,7 @@ def main() -> None:
         return
     plots = {"training": training_plot(comparing.runs)}
     for level in options.levels or comparing.levels():
-        rows = pooled([own.at(level) for own in every])
+        rows = comparing.at(level)
         plots[f"exposure-{level:.0f}"] = exposure_plot(rows, level)
         print(f"### Perplexity {level:.0f}\n\n{table(rows)}\n\n{reached(rows)}\n", flush=True)
     untrained = comparing.untrained()
