@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 import torch
 
 from discreet.mechanisms.adversarial import AdversarialOptions, Opponent
@@ -64,3 +65,23 @@ def test_the_discriminator_learns_in_every_so_many_steps_and_remembers_all_of_th
     assert opponent.memory is not None
     assert int(opponent.memory.count) == 28
     assert opponent.learning.steps == 3
+
+
+def test_an_advantage_is_over_texts_that_were_not_learned_from():
+    """Had it learned from the second batch, nothing of it would be a number any more."""
+    own = {"name": "adversarial", "loss": "advantage", "discriminator": {"memory": 64}}
+    opponent = Opponent(5, torch.full((3,), 1 / 3), AdversarialOptions.model_validate(own), seed=1)
+    assert opponent.memory is not None
+    labels = torch.tensor([0, 1, 2, 0])
+    opponent.meet(torch.randn(4, 5), labels)
+    assert opponent.learning.steps == 0  # there was nothing to learn from yet
+    opponent.meet(torch.full((4, 5), torch.nan), labels)
+    assert opponent.learning.steps == 1
+    assert len(opponent.memory) == 8
+    assert all(value.isfinite().all() for value in opponent.discriminator.parameters())
+
+
+def test_an_advantage_needs_a_memory():
+    own = {"name": "adversarial", "loss": "advantage", "discriminator": {"memory": 0}}
+    with pytest.raises(ValueError, match="must not learn from the batch at hand"):
+        AdversarialOptions.model_validate(own)

@@ -49,6 +49,42 @@ def test_unevenness_is_nothing_where_the_discriminator_only_guesses_and_more_els
     assert new.unevenness(states, labels).abs() < 1e-6
 
 
+def test_the_advantage_is_what_it_knows_beyond_the_shares_with_its_gradient():
+    states, _ = batch(7)
+    shares = torch.tensor([0.4, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05])
+    own = Discriminator(6, 7, hidden=8, layers=1, sample=64, shares=shares)
+    nn.init.normal_(own.rows.weight, std=0.5)
+    logs = (all_logits(own, states) + shares.log()).log_softmax(1)
+    labels = (logs - shares.log()).argmax(1)  # those of whom it thinks most, beyond their share
+    wanted = (logs.gather(1, labels[:, None]).squeeze(1) - shares.log()[labels]).mean()
+    assert wanted > 0
+    torch.testing.assert_close(own.advantage(states, labels), wanted)
+    found = torch.autograd.grad(own.advantage(states, labels), states)[0]
+    torch.testing.assert_close(found, torch.autograd.grad(wanted, states)[0])
+
+
+def test_wrong_opinions_are_no_advantage_and_change_nothing():
+    """They are what a language model would change for in vain; their unevenness is not nothing."""
+    torch.manual_seed(3)
+    states, labels = torch.randn(512, 6, requires_grad=True), torch.randint(7, (512,))
+    own = made(7)
+    assert own.unevenness(states, labels) > 0.05
+    advantage = own.advantage(states, labels)
+    assert advantage == 0
+    assert (torch.autograd.grad(advantage, states)[0] == 0).all()
+
+
+@pytest.mark.parametrize("classes", [7, 1000])
+def test_who_has_no_opinion_has_no_advantage_also_over_classes_of_unlike_size(classes):
+    """With 1,000 only some are drawn; what they stand for is right on average."""
+    torch.manual_seed(0)
+    shares = torch.rand(classes) + 0.5
+    shares /= shares.sum()
+    new = Discriminator(6, classes, hidden=8, layers=1, sample=128, shares=shares)
+    states, labels = torch.randn(2000, 6), torch.multinomial(shares, 2000, replacement=True)
+    assert float(new.advantage(states, labels).detach()) < (1e-5 if classes == 7 else 0.1)
+
+
 def test_weight_decay_keeps_it_from_knowing_by_heart_what_states_do_not_tell():
     """Labels drawn by chance: all it can do is to remember them."""
     torch.manual_seed(0)

@@ -6,6 +6,11 @@ Each step, on one batch and one forward pass of the language model:
 2. The language model learns to predict, and to leave the discriminator with a guess: it goes down
    L_language + weight * -(1/M) sum_c log Pr(c|h), whose least value is reached where Pr(.|h) is uniform.
 
+With `loss: advantage` the second is another: how much better than by the authors' shares alone the discriminator names
+those of texts that it has not learned from in these steps, as long as it is better. A uniform answer is asked for
+whether an opinion is right or wrong, and most opinions of a discriminator with few texts of each author are wrong: they
+cost predictions and hide nothing. Where they are, the advantage is nothing on average, and asks for nothing.
+
 What we do otherwise: the paper's batches are of one author each, and a discriminator that learns from them as they
 come learns to name the author of the moment. Ours learns from the last two thousand states in random order, without
 what all states have in common (whitening) and beyond what follows from some authors' writing more than others. It
@@ -13,11 +18,11 @@ begins without an opinion and its weights decay, because what it believes withou
 nothing. The privacy loss is written without its constant, log M.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal, Self
 
 import numpy as np
 import torch
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from torch import Tensor, nn
 
 from discreet.accounting.guarantee import Guarantee
@@ -65,7 +70,19 @@ class DiscriminatorOptions(BaseModel):
 
 
 class AdversarialOptions(RegularizerOptions):
+    loss: Literal["uniform", "advantage"] = "uniform"
+    """What the language model goes down: the distance of the discriminator's answer from a uniform one, as in the
+    paper, or how much better than a guess by their shares it names the authors."""
     discriminator: DiscriminatorOptions = DiscriminatorOptions()
+
+    @model_validator(mode="after")
+    def _advantage_is_of_other_texts(self) -> Self:
+        if self.loss == "advantage" and not self.discriminator.memory:
+            raise ValueError(
+                "with 'loss: advantage' the discriminator must not learn from the batch at hand; give it a memory "
+                "(discriminator.memory, 2048)"
+            )
+        return self
 
 
 @MECHANISMS.register("adversarial")
@@ -108,6 +125,8 @@ class Opponent:
         self.memory = Memory(width, own.memory) if own.memory else None
         self.hiding, self.learning = Tally("privacy_loss"), Tally("discriminator_loss")
         self.optimizers = self.discriminator.optimizers(own.learning_rate, own.weight_decay)
+        losses = {"uniform": self.discriminator.unevenness, "advantage": self.discriminator.advantage}
+        self.privacy = losses[options.loss]
         self.options = options
         kept = [self.discriminator, self.hiding, self.learning, *([self.memory] if self.memory else [])]
         self.beside = Beside(nn.ModuleList(kept), self.optimizers)
@@ -116,7 +135,7 @@ class Opponent:
         losses, states = losses_and_states(model, batch, self.options.state)
         self.meet(states.detach(), batch["labels"])
         with frozen(self.discriminator):
-            privacy = self.discriminator.unevenness(states, batch["labels"])
+            privacy = self.privacy(states, batch["labels"])
         self.hiding.add(privacy)
         return joined(losses, privacy, batch)
 
@@ -125,11 +144,22 @@ class Opponent:
         return self.hiding.take() | self.learning.take()
 
     def meet(self, states: Tensor, labels: Tensor) -> None:
-        """Shows the discriminator a step's states: it remembers them, and learns when it is its turn."""
+        """Shows the discriminator a step's states: it remembers them, and learns when it is its turn.
+
+        An advantage is over texts that it has not learned from, so these it remembers only afterwards.
+        """
+        first = self.options.loss == "uniform"
+        if first:
+            self._remember(states, labels)
+        its_turn = self.hiding.steps % self.options.discriminator.every == 0
+        if its_turn and (self.memory is None or len(self.memory)):
+            self.learning.add(self._learn(states, labels))
+        if not first:
+            self._remember(states, labels)
+
+    def _remember(self, states: Tensor, labels: Tensor) -> None:
         if self.memory is not None:
             self.memory.add(states, labels)
-        if self.hiding.steps % self.options.discriminator.every == 0:
-            self.learning.add(self._learn(states, labels))
 
     def _learn(self, states: Tensor, labels: Tensor) -> Tensor:
         """The discriminator's updates, from the memory where there is one; its loss before the last of them."""

@@ -3,6 +3,7 @@
     discriminator = Discriminator(width=200, classes=10_000, hidden=256, layers=1, sample=512)
     discriminator.cross_entropy(states, labels)     # -log Pr(y|h): what it learns by
     discriminator.unevenness(states, labels)        # -(1/M) sum_c log Pr(c|h) - log M: what hides y
+    discriminator.advantage(states, labels)         # log Pr(y|h) - log share_y, at least 0: hides it as well
 
 Where some classes have more texts than others, that alone makes Pr(.|h) uneven, whatever h tells, and a model cannot
 mend it. With `shares` the discriminator learns by Pr(c|h) proportional to share_c * exp(l_c), so that its logits hold
@@ -151,6 +152,11 @@ class Discriminator(nn.Module):
         logits = self.logits(states, labels)
         return (logits.log_total() - logits.mean(self.classes)).mean() - math.log(self.classes)
 
+    def advantage(self, states: Tensor, labels: Tensor) -> Tensor:
+        """By how much -log Pr(y|h) is below what the shares alone give, the mean over rows; nothing where it is not."""
+        by_share = math.log(self.classes) - self.log_shares[labels].mean()
+        return (by_share - self.cross_entropy(states, labels)).clamp(min=0.0)
+
     def logits(self, states: Tensor, labels: Tensor, *, with_shares: bool = False) -> Logits | AllLogits:
         with full_precision(states):
             found = self.trunk(self.whitening(states.float()))
@@ -215,7 +221,10 @@ class Memory(nn.Module):
         self.labels.index_copy_(0, places, labels)
         self.count += len(states)
 
+    def __len__(self) -> int:
+        return min(int(self.count), len(self.states))
+
     def draw(self, rows: int) -> tuple[Tensor, Tensor]:
         """So many of the states, at random, and their labels."""
-        chosen = torch.randint(min(int(self.count), len(self.states)), (rows,))
+        chosen = torch.randint(len(self), (rows,))
         return self.states[chosen], self.labels[chosen]
