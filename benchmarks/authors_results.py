@@ -2,16 +2,17 @@
 
     python -m benchmarks.authors_results --levels 335 311                            # table for each level
     python -m benchmarks.authors_results --only none adversarial.prefix@1 --plots docs/images
-    python -m benchmarks.authors_results --seeds 0 1 2 --exposures none.mixed        # exposure alone, against that run
+    python -m benchmarks.authors_results --plain none.mixed --messages 40000         # against another, more to probe
+    python -m benchmarks.authors_results --plain none.mixed --seeds 0 1 2            # exposure alone, of several seeds
 
 At each level of test perplexity every run that comes so far is shown. Exposure is interpolated between the two epochs
 around the level (linear in the logarithm of perplexity, canary by canary), so that runs are compared at the same
 perplexity and not at epochs that happen to be near; intervals are of the mean over canaries. Probe, tab and disparity
 are measured at the epoch nearest to the level (once; the run's JSON keeps them). Disparity is the increase over the
-last epoch of `none`, real canaries are each author's message that it finds hardest to predict. The probe learns from
-and is asked about messages drawn from all of the authors', read in training or not. Without `--levels` there are two:
-the best that the worst of all runs reaches, and the best that the worst of those without noise reaches. Several seeds
-are for exposure alone: their canaries count as one set.
+last epoch of the plain run, real canaries are each author's message that it finds hardest to predict. The probe learns
+from and is asked about messages drawn from all of the authors', read in training or not. Without `--levels` there are
+two: the best that the worst of all runs reaches, and the best that the worst of those without noise reaches. Several
+seeds are for exposure alone: their canaries count as one set.
 """
 
 import argparse
@@ -40,6 +41,7 @@ from discreet.report.charts import Axis, Guide, Series, curves
 from discreet.report.svg import Drawing, style_of
 from discreet.text.records import Record
 
+MESSAGES = AttributeOptions().records
 OFTEN = 10
 """Copies from which on a canary is repeated often."""
 
@@ -47,10 +49,14 @@ OFTEN = 10
 class Comparing:
     """All runs of a place, and what their models are compared by."""
 
-    def __init__(self, place: Path, names: list[str] | None = None, join: int = 1) -> None:
-        self.place, self.join = place, join
-        found = sorted(path.stem for path in place.glob("*.json") if path.stem not in ("canaries", "untrained"))
-        names = names or ["none", *(name for name in found if name != "none")]
+    def __init__(
+        self, place: Path, names: list[str] | None = None, join: int = 1, plain: str = "none", messages: int = MESSAGES
+    ) -> None:
+        self.place, self.join, self.plain, self.messages = place, join, plain, messages
+        found = sorted(
+            path.stem for path in place.glob("*.json") if not path.stem.startswith(("canaries", "untrained"))
+        )
+        names = names or [plain, *(name for name in found if name != plain)]
         self.runs: dict[str, dict[str, Any]] = {name: read_json(place / f"{name}.json") for name in names}
 
     def best(self, name: str) -> float:
@@ -78,17 +84,19 @@ class Comparing:
     def _details(self, name: str, epoch: int) -> dict[str, Any]:
         run = self.runs[name]
         known: dict[str, Any] = run.setdefault("details", {})
-        if str(epoch) not in known:
-            known[str(epoch)] = self._measure(name, epoch)
+        changed = {"plain": (self.plain, "none"), "messages": (self.messages, MESSAGES)}
+        key = ", ".join([str(epoch), *(f"{name} {own}" for name, (own, usual) in changed.items() if own != usual)])
+        if key not in known:
+            known[key] = self._measure(name, epoch)
             write_json(self.place / f"{name}.json", run)
             print(f"measured {name} at epoch {epoch}", flush=True)
-        found: dict[str, Any] = known[str(epoch)]
+        found: dict[str, Any] = known[key]
         return found
 
     def _measure(self, name: str, epoch: int) -> dict[str, Any]:
         measuring = Measuring(self.place, open_run(self.place / name))
-        plain = Measuring(self.place, open_run(self.place / "none"))
-        reference = plain.at(len(self.runs["none"]["epochs"]))
+        plain = Measuring(self.place, open_run(self.place / self.plain))
+        reference = plain.at(len(self.runs[self.plain]["epochs"]))
         model, encoder = measuring.at(epoch), measuring.encoder
         canaries, nothing = measuring.manifest.record_ids(), policy("nothing")
         own = {
@@ -102,12 +110,11 @@ class Comparing:
         }
         times = [canary.repetitions for canary in measuring.manifest.planted()]
         trained = Counter(str(record.author) for record in own["train"])
-        mean = AttributeOptions(state="mean")
         everything = messages_of(trained, self.join)
         return {
             "probe": {
                 options.state: infer_attribute(model, encoder, everything, options=options).to_json()
-                for options in (AttributeOptions(), mean)
+                for options in self._probes()
             },
             "tab": tab(reader_of(model), encoder, texts, TabOptions(beams=1), repetitions=times).to_json(),
             "disparity": {
@@ -118,18 +125,20 @@ class Comparing:
             },
         }
 
+    def _probes(self) -> tuple[AttributeOptions, ...]:
+        return AttributeOptions(records=self.messages), AttributeOptions(records=self.messages, state="mean")
+
     def untrained(self) -> dict[str, Any]:
         """The probe on a model of the same shape that has read nothing."""
-        place = self.place / "untrained.json"
+        place = self.place / ("untrained.json" if self.messages == MESSAGES else f"untrained-{self.messages}.json")
         if not place.is_file():
-            measuring = Measuring(self.place, open_run(self.place / "none"))
+            measuring = Measuring(self.place, open_run(self.place / self.plain))
             settings = measuring.run.recipe.model.sizes
             model = new_model("lstm", measuring.encoder.vocabulary_size, settings, seed=0).eval()
             everything = messages_of({str(record.author) for record in measuring.corpus.records("train")}, self.join)
-            states = (AttributeOptions(), AttributeOptions(state="mean"))
             found = {
                 own.state: infer_attribute(model, measuring.encoder, everything, options=own).to_json()
-                for own in states
+                for own in self._probes()
             }
             write_json(place, found)
         known: dict[str, Any] = read_json(place)
@@ -176,19 +185,19 @@ def exposures(every: list[Comparing], level: float, plain: str) -> str:
     return "\n".join(lines)
 
 
-def table(rows: dict[str, dict[str, Any]]) -> str:
-    columns = ["run", f"exposure, {OFTEN}+ copies", "less than none", "by fit", "fewer copies", "nearest epoch"]
+def table(rows: dict[str, dict[str, Any]], plain: str) -> str:
+    columns = ["run", f"exposure, {OFTEN}+ copies", f"less than {plain}", "by fit", "fewer copies", "nearest epoch"]
     columns += ["tab, planted", "tab, real", "probe above chance", "on mean state", "gap (5)", "gap (20)"]
     lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for name, row in rows.items():
         own, rare = often(row), [one[1] for one in row["each"] if one[0] < OFTEN]
-        plain = often(rows["none"]) if "none" in rows else own
-        low, high = mean_interval([b - a for a, b in zip(own, plain, strict=True)]) or (0.0, 0.0)
+        others = often(rows[plain]) if plain in rows else own
+        low, high = mean_interval([b - a for a, b in zip(own, others, strict=True)]) or (0.0, 0.0)
         probe, rates = row["probe"], row["tab"]["rates"]
         cells = [
             f"`{name}`",
             _with_interval(own),
-            "–" if name == "none" else f"{np.mean(plain) - np.mean(own):.2f} ({low:.2f} to {high:.2f})",
+            "–" if name == plain else f"{np.mean(others) - np.mean(own):.2f} ({low:.2f} to {high:.2f})",
             f"{np.mean(often(row, 2)):.1f}",
             f"{np.mean(rare):.2f}",
             f"{row['epoch']} ({row['test']:.0f})",
@@ -202,17 +211,17 @@ def table(rows: dict[str, dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def reached(rows: dict[str, dict[str, Any]]) -> str:
-    """One line a run: how it stands to `none` and to `dp-sgd`."""
+def reached(rows: dict[str, dict[str, Any]], plain: str) -> str:
+    """One line a run: how it stands to plain training and to `dp-sgd`."""
     lines = []
     for name, row in rows.items():
-        if name == "none":
+        if name == plain:
             continue
         parts = []
-        if "none" in rows:
-            less = np.mean(often(rows["none"])) - np.mean(often(row))
-            share = row["probe"]["last"]["above_chance"] / rows["none"]["probe"]["last"]["above_chance"]
-            parts += [f"exposure of often repeated canaries {less:+.2f} bits below that of `none`"]
+        if plain in rows:
+            less = np.mean(often(rows[plain])) - np.mean(often(row))
+            share = row["probe"]["last"]["above_chance"] / rows[plain]["probe"]["last"]["above_chance"]
+            parts += [f"exposure of often repeated canaries {less:+.2f} bits below that of `{plain}`"]
             parts += [f"the probe is {share:.2f} times as far above chance"]
         private = next((own for other, own in rows.items() if other.startswith("dp-sgd")), None)
         if private is not None and row is not private:
@@ -269,26 +278,30 @@ def main() -> None:
     parser.add_argument("--authors", type=int, default=100)
     parser.add_argument("--place", type=Path, help="where runs are [runs/authors-AUTHORS]")
     parser.add_argument("--join", type=int, default=1, help="messages of an author that make a record")
-    parser.add_argument("--seeds", nargs="*", type=int, default=[0], help="of benchmarks.authors, for --exposures")
+    parser.add_argument(
+        "--seeds", nargs="*", type=int, default=[0], help="of benchmarks.authors; several: exposure alone"
+    )
     parser.add_argument("--only", nargs="*", help="runs to compare [all]")
     parser.add_argument("--levels", nargs="*", type=float, help="test perplexities at which to compare")
-    parser.add_argument("--exposures", metavar="RUN", help="show exposure alone, against that of a run")
+    parser.add_argument("--plain", default="none", metavar="RUN", help="the plain run that others are held against")
+    parser.add_argument("--messages", type=int, default=MESSAGES, help="that the probe learns from and is asked about")
     parser.add_argument("--plots", type=Path, help="a folder for the drawings")
     options = parser.parse_args()
-    if len(options.seeds) > 1 and not options.exposures:
-        parser.error("several seeds are compared by exposure alone; name the plain run (--exposures none)")
     places = [options.place or place_of(options.authors, options.join, seed) for seed in options.seeds]
-    every = [Comparing(place, options.only, options.join) for place in places]
+    every = [Comparing(place, options.only, options.join, options.plain, options.messages) for place in places]
     place, comparing = places[0], every[0]
-    if options.exposures:
+    if len(every) > 1:
         for level in options.levels or comparing.levels():
-            print(f"### Perplexity {level:.0f}\n\n{exposures(every, level, options.exposures)}\n")
+            print(f"### Perplexity {level:.0f}\n\n{exposures(every, level, options.plain)}\n")
         return
     plots = {"training": training_plot(comparing.runs)}
     for level in options.levels or comparing.levels():
         rows = comparing.at(level)
         plots[f"exposure-{level:.0f}"] = exposure_plot(rows, level)
-        print(f"### Perplexity {level:.0f}\n\n{table(rows)}\n\n{reached(rows)}\n", flush=True)
+        print(
+            f"### Perplexity {level:.0f}\n\n{table(rows, options.plain)}\n\n{reached(rows, options.plain)}\n",
+            flush=True,
+        )
     untrained = comparing.untrained()
     print(f"A model of the same shape that has read nothing: probe above chance {_above(untrained['last'])}, ", end="")
     print(f"on mean state {_above(untrained['mean'])}.")
