@@ -41,6 +41,7 @@ WORDS = [
 ADVERSARIAL, TRIPLET = {"name": "adversarial"}, {"name": "triplet"}
 PRIVATE = {"name": "dp-sgd", "unit": "author", "noise": 1.0, "batch": 10}
 MIXED = {"name": "adversarial", "batches": "mixed"}
+ADVANTAGE = {**MIXED, "loss": "advantage"}
 STEPS = 60
 """Steps of each training in the second table."""
 
@@ -109,6 +110,7 @@ def mechanisms(settings: Mapping[str, Any], records: int, rounds: int) -> None:
             "plain, same batches": lambda: seconds(corpus, "none", settings, one_author=True),
             "adversarial": lambda: seconds(corpus, ADVERSARIAL, settings),
             "adversarial, mixed": lambda: seconds(corpus, MIXED, settings),
+            "adversarial, mixed, advantage": lambda: seconds(corpus, ADVANTAGE, settings),
             "triplet": lambda: seconds(corpus, TRIPLET, settings),
             "dp-sgd, author": lambda: seconds(corpus, PRIVATE, settings),
         },
