@@ -131,7 +131,7 @@ def test_an_advantage_is_over_texts_that_were_not_learned_from():
     assert opponent.learning.steps == 0  # there was nothing to learn from yet
     opponent.meet(torch.full((4, 5), torch.nan), labels)
     assert opponent.learning.steps == 1
-    assert len(opponent.memory) == 8
+    assert opponent.memory.held == 8
     assert all(value.isfinite().all() for value in opponent.discriminator.parameters())
 
 

@@ -128,7 +128,7 @@ class Opponent:
         losses = {"uniform": self.discriminator.unevenness, "advantage": self.discriminator.advantage}
         self.privacy = losses[options.loss]
         self.options = options
-        kept = [self.discriminator, self.hiding, self.learning, *([self.memory] if self.memory else [])]
+        kept = [self.discriminator, self.hiding, self.learning, *([] if self.memory is None else [self.memory])]
         self.beside = Beside(nn.ModuleList(kept), self.optimizers)
 
     def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
@@ -152,7 +152,7 @@ class Opponent:
         if first:
             self._remember(states, labels)
         its_turn = self.hiding.steps % self.options.discriminator.every == 0
-        if its_turn and (self.memory is None or len(self.memory)):
+        if its_turn and (self.memory is None or self.memory.held):
             self.learning.add(self._learn(states, labels))
         if not first:
             self._remember(states, labels)

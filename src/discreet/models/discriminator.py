@@ -221,10 +221,12 @@ class Memory(nn.Module):
         self.labels.index_copy_(0, places, labels)
         self.count += len(states)
 
-    def __len__(self) -> int:
+    @property
+    def held(self) -> int:
+        """How many states there are to draw from."""
         return min(int(self.count), len(self.states))
 
     def draw(self, rows: int) -> tuple[Tensor, Tensor]:
         """So many of the states, at random, and their labels."""
-        chosen = torch.randint(len(self), (rows,))
+        chosen = torch.randint(self.held, (rows,))
         return self.states[chosen], self.labels[chosen]
