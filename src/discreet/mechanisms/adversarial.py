@@ -7,9 +7,9 @@ Each step, on one batch and one forward pass of the language model:
    L_language + weight * -(1/M) sum_c log Pr(c|h), whose least value is reached where Pr(.|h) is uniform.
 
 With `loss: advantage` the second is another: how much better than by the authors' shares alone the discriminator names
-those of texts that it has not learned from in these steps, as long as it is better. A uniform answer is asked for
+those of texts that it has not learned from in this epoch, as long as it is better. A uniform answer is asked for
 whether an opinion is right or wrong, and most opinions of a discriminator with few texts of each author are wrong: they
-cost predictions and hide nothing. Where they are, the advantage is nothing on average, and asks for nothing.
+cost predictions and hide nothing. With them it does worse than the shares, and the advantage asks for nothing.
 
 What we do otherwise: the paper's batches are of one author each, and a discriminator that learns from them as they
 come learns to name the author of the moment. Ours learns from the last two thousand states in random order, without
