@@ -2,16 +2,15 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
-from torch import nn
+from torch import Tensor
 
-from discreet.attacks.probe import probe
 from discreet.mechanisms.adversarial import AdversarialOptions, Opponent
 from discreet.mechanisms.train import train
 from discreet.models.discriminator import frozen
 from tests.mechanisms.styles import probed, settings, styles
+from tests.mechanisms.voices import AUTHORS, WIDTH, forgotten
 
 
 def test_a_fresh_probe_reads_less_of_the_author_from_an_adversarial_model_than_from_a_plain_one(tmp_path):
@@ -37,52 +36,21 @@ def test_a_fresh_probe_reads_less_of_the_author_from_an_adversarial_model_than_f
     assert hidden < plain - 0.1
 
 
-AUTHORS, WIDTH = 12, 16
-
-
-def encoded(hiding: bool, steps: int = 500) -> tuple[float, float]:
-    """A small network has to pass on what is said, and is shown beside it who says it: what it makes of that.
-
-    How often a fresh probe names the author from its state, and its error in what is said.
-    """
+def test_what_is_not_needed_to_predict_is_forgotten():
+    """With the seeds 0, 1 and 2 a probe named .41, .40 and .30 of the authors, and .08 each time once hidden."""
+    torch.manual_seed(0)
+    plain, error = forgotten()
     torch.manual_seed(0)
     own = {"name": "adversarial", "discriminator": {"hidden": 32, "memory": 512, "batch": 64}}
     opponent = Opponent(WIDTH, torch.full((AUTHORS,), 1 / AUTHORS), AdversarialOptions.model_validate(own), seed=0)
-    voices = torch.randn(AUTHORS, 8)
-    encoder = nn.Sequential(nn.Linear(12, WIDTH), nn.Tanh(), nn.Linear(WIDTH, WIDTH))
-    decoder = nn.Linear(WIDTH, 4)
-    optimizer = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=5e-3)
-    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.01, steps)
 
-    def texts(number: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        labels, said = torch.randint(AUTHORS, (number,)), torch.randn(number, 4)
-        return torch.cat([said, voices[labels] + torch.randn(number, 8)], 1), said, labels
+    def privacy(states: Tensor, labels: Tensor) -> Tensor:
+        opponent.meet(states.detach(), labels)
+        with frozen(opponent.discriminator):
+            return opponent.privacy(states, labels)
 
-    for _ in range(steps):
-        heard, said, labels = texts(32)
-        states = encoder(heard)
-        loss = (decoder(states) - said).square().mean()
-        if hiding:
-            opponent.meet(states.detach(), labels)
-            with frozen(opponent.discriminator):
-                loss = loss + opponent.privacy(states, labels)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
-    with torch.no_grad():
-        heard, said, labels = texts(4000)
-        states = encoder(heard)
-        error = float((decoder(states) - said).square().mean())
-    order = np.arange(4000)
-    guessed = probe(states, labels.numpy(), order[:2000], order[2000:], epochs=20).scores.argmax(1)
-    return float((guessed == labels[2000:]).float().mean()), error
-
-
-def test_what_is_not_needed_to_predict_is_forgotten():
-    """With the seeds 0, 1 and 2 a probe named .52, .54 and .54 of the authors, and .08, .09 and .07 once hidden."""
-    (plain, error), (hidden, other) = encoded(hiding=False), encoded(hiding=True)
-    assert plain > 0.4
+    hidden, other = forgotten(privacy)
+    assert plain > 0.25
     assert hidden < 0.2  # chance is .083
     assert other < 2 * error
 
@@ -122,17 +90,20 @@ def test_the_discriminator_learns_in_every_so_many_steps_and_remembers_all_of_th
 
 
 def test_an_advantage_is_over_texts_that_were_not_learned_from():
-    """Had it learned from the second batch, nothing of it would be a number any more."""
+    """Two that meet different texts last have learned the same, and remember them for the next time."""
     own = {"name": "adversarial", "loss": "advantage", "discriminator": {"memory": 64}}
-    opponent = Opponent(5, torch.full((3,), 1 / 3), AdversarialOptions.model_validate(own), seed=1)
-    assert opponent.memory is not None
-    labels = torch.tensor([0, 1, 2, 0])
-    opponent.meet(torch.randn(4, 5), labels)
-    assert opponent.learning.steps == 0  # there was nothing to learn from yet
-    opponent.meet(torch.full((4, 5), torch.nan), labels)
-    assert opponent.learning.steps == 1
-    assert opponent.memory.held == 8
-    assert all(value.isfinite().all() for value in opponent.discriminator.parameters())
+    labels, learned = torch.tensor([0, 1, 2, 0]), []
+    for last in (0.0, 100.0):
+        opponent = Opponent(5, torch.full((3,), 1 / 3), AdversarialOptions.model_validate(own), seed=1)
+        assert opponent.memory is not None
+        torch.manual_seed(3)
+        opponent.meet(torch.randn(4, 5), labels)
+        assert opponent.learning.steps == 0  # there was nothing to learn from yet
+        opponent.meet(torch.randn(4, 5) + last, labels)
+        assert opponent.learning.steps == 1
+        assert opponent.memory.held == 8
+        learned.append([value.clone() for value in opponent.discriminator.parameters()])
+    assert all(torch.equal(one, other) for one, other in zip(*learned, strict=True))
 
 
 def test_an_advantage_needs_a_memory():

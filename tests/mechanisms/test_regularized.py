@@ -61,7 +61,7 @@ def test_figures_of_the_regularizer_stand_beside_the_language_loss_of_each_epoch
 
 
 @pytest.mark.parametrize("name", REGULARIZERS)
-@pytest.mark.parametrize("state", ["last", "mean", "prefix"])
+@pytest.mark.parametrize("state", ["last", "mean", "both", "prefix"])
 def test_transformers_are_trained_too(tmp_path, name, state):
     model = {"name": "gpt", "width": 16, "layers": 1, "heads": 2, "context": 32}
     run = trained(tmp_path / "run", {"name": name, "state": state, "batches": "mixed"}, model=model)
@@ -199,6 +199,7 @@ def test_the_state_of_a_text_leaves_its_padding_out():
     lengths = torch.tensor([2, 3])
     assert text_states(states, lengths, "last").tolist() == [[2, 3], [10, 11]]
     assert text_states(states, lengths, "mean").tolist() == [[1, 2], [8, 9]]
+    assert text_states(states, lengths, "both").tolist() == [[2, 3, 1, 2], [10, 11, 8, 9]]
 
 
 def test_a_tally_gives_means_and_begins_afresh():

@@ -9,33 +9,37 @@ from hypothesis.extra.numpy import arrays
 
 from discreet.mechanisms.regularized import Item
 from discreet.mechanisms.triplet import Auxiliary, TripletOptions, triplet_loss
+from discreet.models.discriminator import Whitening
 from discreet.text.batching import windows
 from discreet.text.records import Record
 from discreet.text.tokenize import Encoder
 from discreet.text.vocabulary import load_tokenizer
+from tests.mechanisms.voices import AUTHORS, WIDTH, forgotten
 
 NUMBERS = st.floats(-1e6, 1e6, width=32)
 
 
 def by_hand(states: torch.Tensor, labels: list[int], texts: int, margin: float) -> torch.Tensor:
-    """Equation 3 over all pairs, a pair at a time."""
+    """The loss a pair at a time: equation 3 for each text, and the hinge of the mean."""
     units = states / states.norm(dim=1, keepdim=True)
-    parts = []
+    gaps = []
     for x in range(texts):
         far = [(units[x] - units[a]).square().sum() for a in range(len(labels)) if labels[a] != labels[x]]
         near = [(units[x] - units[a]).square().sum() for a in range(len(labels)) if a != x and labels[a] == labels[x]]
         if far and near:
-            parts.append((torch.stack(far).mean() - torch.stack(near).mean() + margin).clamp(min=0))
-    return torch.stack(parts).mean()
+            gaps.append(torch.stack(far).mean() - torch.stack(near).mean())
+    return (torch.stack(gaps).mean() + margin).clamp(min=0)
 
 
 @pytest.mark.parametrize("margin", [0.0, 0.3])
 def test_the_loss_and_its_gradient_are_those_of_a_loop_over_pairs(margin):
     torch.manual_seed(0)
-    states, labels = torch.randn(7, 5, dtype=torch.float64, requires_grad=True), [0, 0, 0, 1, 1, 2, 0]
+    labels = [0, 0, 0, 1, 1, 2, 0]
+    states = (torch.randn(7, 5) + 3 * torch.nn.functional.one_hot(torch.tensor(labels), 5)).double().requires_grad_()
     loss = triplet_loss(states, torch.tensor(labels), 4, margin)
     expected = by_hand(states, labels, 4, margin)
     torch.testing.assert_close(loss.double(), expected, rtol=1e-5, atol=1e-6)
+    assert expected > 0
     own, theirs = (torch.autograd.grad(value, states)[0] for value in (loss, expected))
     torch.testing.assert_close(own, theirs, rtol=1e-4, atol=1e-6)
 
@@ -79,6 +83,36 @@ def test_texts_that_lack_a_partner_of_either_kind_do_not_count():
     assert float(triplet_loss(states, torch.tensor([0, 1, 2]), 3, 0.1)) == 0
 
 
+def test_one_text_near_another_of_its_author_is_no_reason_to_push_where_the_batch_tells_nothing():
+    states = torch.tensor([[1.0, 0], [1, 0], [-1, 0], [-1, 0], [0, 1], [0, -1]])
+    labels = torch.tensor([0, 0, 0, 0, 1, 1])
+    assert float(triplet_loss(states, labels, 4, 0.0)) == 0
+    assert float(triplet_loss(states[:2], labels[:2], 2, 0.0)) == 0  # nobody else is there
+    assert float(triplet_loss(states[[0, 1, 4]], labels[[0, 1, 4]], 2, 0.0)) > 0
+
+
+def test_what_is_not_needed_to_predict_is_forgotten():
+    """With the seeds 0, 1 and 2 a probe named .41, .40 and .30 of the authors, and .09, .10 and .16 once hidden."""
+    torch.manual_seed(0)
+    plain, _ = forgotten()
+    torch.manual_seed(0)
+    whitening = Whitening(WIDTH)
+
+    def of_one_and_of_others() -> torch.Tensor:
+        labels = torch.randint(AUTHORS, (48,))
+        labels[:32] = labels[0]
+        return labels
+
+    def privacy(states: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        whitening.watch(states.detach())
+        return triplet_loss(whitening(states), labels, 32, 0.0)
+
+    hidden, error = forgotten(privacy, of_one_and_of_others)
+    assert plain > 0.25
+    assert hidden < 0.2  # chance is .083
+    assert error < 0.1  # what is said has a variance of 1
+
+
 @pytest.fixture(scope="module")
 def examples():
     encoder = Encoder(load_tokenizer("gpt2"))
@@ -100,6 +134,23 @@ def test_beside_a_batch_of_one_author_stand_texts_of_others_no_longer_than_its_o
     assert len(beside) == 2
     assert (examples.authors[beside[:, 0]] != 0).all()
     assert (beside[:, 2] - beside[:, 1]).max() <= (rows[:, 2] - rows[:, 1]).max()
+
+
+def test_beside_a_batch_of_many_authors_stands_another_text_of_some_of_them(examples):
+    _, beside = drawn(examples, [0, 1, 5, 8], auxiliary=1.0)
+    assert len(beside) == 3  # the third author has no other text
+    assert sorted(examples.authors[beside[:, 0]]) == [0, 0, 1]
+    assert not set(beside[:, 0]) & {0, 1, 5, 8}
+
+
+def test_auxiliary_texts_are_about_as_long_as_those_of_the_batch():
+    encoder = Encoder(load_tokenizer("gpt2"))
+    records = [Record(str(n), "word " * (1 + n % 50), author="ab"[n // 500]) for n in range(1000)]
+    many = encoder.encode_all((record, ()) for record in records)
+    for batch in ([10, 60, 110, 160], [40, 90, 540, 590]):
+        rows, beside = drawn(many, batch, auxiliary=1.0)
+        lengths = rows[:, 2] - rows[:, 1]
+        assert abs(many.starts[beside[:, 0] + 1] - many.starts[beside[:, 0]] - 1 - lengths[0]).max() <= 1
 
 
 @pytest.mark.parametrize("number", range(5))

@@ -36,10 +36,10 @@ from discreet.mechanisms.regularized import (
     hiding,
     joined,
     losses_and_states,
+    state_width,
 )
 from discreet.mechanisms.training import Training
 from discreet.models.discriminator import Discriminator, Memory, frozen
-from discreet.models.language import output_layer
 from discreet.text.tokenize import Encoded
 
 Count = Annotated[int, Field(ge=1)]
@@ -94,7 +94,7 @@ class Adversarial:
 
     def train(self, training: Training, options: AdversarialOptions) -> Guarantee:
         training, examples = hiding(training, options)
-        width = output_layer(training.model).weight.shape[1]
+        width = state_width(training.model, options.state)
         opponent = Opponent(width, shares_of(examples), options, training.recipe.seed)
         training.fit_otherwise(
             AttributedBatches(training, examples, options),
@@ -158,6 +158,7 @@ class Opponent:
             self._remember(states, labels)
 
     def _remember(self, states: Tensor, labels: Tensor) -> None:
+        self.discriminator.whitening.watch(states)
         if self.memory is not None:
             self.memory.add(states, labels)
 
@@ -166,7 +167,6 @@ class Opponent:
         for _ in range(self.options.discriminator.updates):
             if self.memory is not None:
                 states, labels = self.memory.draw(self.options.discriminator.batch)
-            self.discriminator.whitening.watch(states)
             loss = self.discriminator.cross_entropy(states, labels)
             self.discriminator.zero_grad(set_to_none=True)
             torch.autograd.backward(loss)

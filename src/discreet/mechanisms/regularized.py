@@ -52,7 +52,7 @@ class RegularizerOptions(MechanismOptions):
     """How the weight gets to its full value."""
     rise: Annotated[float, Field(gt=0, le=1)] = 0.2
     """Share of the training over which it rises."""
-    state: Literal["last", "mean", "prefix"] = "last"
+    state: Literal["last", "mean", "both", "prefix"] = "last"
     """The state that stands for a text: that of its last token, the mean over all tokens, or that of the last token of
     a beginning of it, drawn anew in each step: what hides the author there hides it wherever a text may break off."""
     batches: Literal["one", "mixed"] = "one"
@@ -184,12 +184,20 @@ def prefix_lengths(lengths: Tensor) -> Tensor:
     return 1 + torch.minimum(drawn, lengths - 1)
 
 
+def state_width(model: nn.Module, state: str) -> int:
+    """How many numbers the state of a text has."""
+    width: int = output_layer(model).weight.shape[1]
+    return 2 * width if state == "both" else width
+
+
 def text_states(states: Tensor, lengths: Tensor, state: str) -> Tensor:
     """[rows, width] of [rows, T, width]: the state of each text's last token, or the mean over its tokens."""
-    if state != "mean":
-        return states[torch.arange(len(states)), lengths - 1].float()
+    last = states[torch.arange(len(states)), lengths - 1].float()
+    if state not in ("mean", "both"):
+        return last
     real = torch.arange(states.shape[1]) < lengths[:, None]
-    return (states.float() * real[:, :, None]).sum(1) / lengths[:, None]
+    mean = (states.float() * real[:, :, None]).sum(1) / lengths[:, None]
+    return mean if state == "mean" else torch.cat([last, mean], 1)
 
 
 def joined(losses: Tensor, privacy: Tensor, batch: Batch) -> tuple[Tensor, int]:

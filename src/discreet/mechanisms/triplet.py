@@ -16,6 +16,8 @@ can be small: it has texts of other authors, and one of the same author where th
 equation 4 has its signs reversed; its text and equation 3 say what is done here.)
 """
 
+from collections.abc import Callable
+from itertools import islice
 from typing import Annotated
 
 import numpy as np
@@ -36,15 +38,18 @@ from discreet.mechanisms.regularized import (
     hiding,
     joined,
     losses_and_states,
+    state_width,
 )
 from discreet.mechanisms.training import Training
 from discreet.models.discriminator import Whitening, full_precision
-from discreet.models.language import output_layer
 from discreet.text.batching import Rows
 from discreet.text.tokenize import Encoded
 
 SHORTEST = 1e-6
 """States shorter than this are not made longer: their direction means nothing."""
+
+ALIKE, TRIES = 16, 8
+"""An auxiliary text is one of at least so many of the most alike lengths, drawn up to so often until it fits."""
 
 
 class TripletOptions(RegularizerOptions):
@@ -65,7 +70,7 @@ class Triplet:
 
     def train(self, training: Training, options: TripletOptions) -> Guarantee:
         training, examples = hiding(training, options)
-        tally, whitening = Tally("privacy_loss"), Whitening(output_layer(training.model).weight.shape[1])
+        tally, whitening = Tally("privacy_loss"), Whitening(state_width(training.model, options.state))
 
         def loss(model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
             losses, states = losses_and_states(model, batch, options.state)
@@ -96,8 +101,8 @@ def triplet_loss(states: Tensor, labels: Tensor, texts: int, margin: float) -> T
     other = ~same
     same = same & ~torch.eye(texts, len(labels), dtype=torch.bool)
     complete = same.any(1) & other.any(1)
-    gap = _mean(distances, other) - _mean(distances, same) + margin
-    return (gap.clamp(min=0.0) * complete).sum() / complete.sum().clamp(min=1)
+    gaps = (_mean(distances, other) - _mean(distances, same)) * complete
+    return (gaps.sum() / complete.sum().clamp(min=1) + margin * complete.any()).clamp(min=0.0)
 
 
 def _mean(values: Tensor, chosen: Tensor) -> Tensor:
@@ -105,30 +110,59 @@ def _mean(values: Tensor, chosen: Tensor) -> Tensor:
 
 
 class Auxiliary:
-    """Draws the auxiliary texts of a batch, as long as its own longest at most."""
+    """Draws the auxiliary texts of a batch: as long as its own, or a state would tell them apart by where they end.
+
+    What a batch lacks is drawn: texts of others beside those of one author, and beside those of many authors another
+    text of some of them.
+    """
 
     def __init__(self, examples: Encoded, options: TripletOptions, seed: int) -> None:
         self._options, self._seed, self._lengths = options, seed, np.diff(examples.starts) - 1
         self._authors = examples.authors
+        self._all = Shelf(np.arange(len(examples)), self._lengths)
         order = np.argsort(examples.authors, kind="stable")
-        self._records: list[NDArray[np.int64]] = np.split(order, np.flatnonzero(np.diff(examples.authors[order])) + 1)
+        parts = np.split(order, np.flatnonzero(np.diff(examples.authors[order])) + 1)
+        self._own = [Shelf(records, self._lengths) for records in parts]
 
     def __call__(self, item: Item) -> Rows:
-        """Windows of further texts: one of each author that is alone in the batch, the rest of authors at random."""
+        """Windows of further texts, no longer than the batch's longest."""
         random = np.random.default_rng([self._seed, *item.number])
-        present, counts = np.unique(self._authors[item.rows[:, 0]], return_counts=True)
+        lengths, authors = item.rows[:, 2] - item.rows[:, 1], self._authors[item.rows[:, 0]]
         size = max(1, round(self._options.auxiliary * len(item.rows)))
-        alone = [self._another(author, item.rows, random) for author in present[counts == 1][: max(1, size // 2)]]
-        records = [record for record in alone if record is not None]
-        for _ in range(max(1, size - len(records))):
-            author = random.integers(len(self._records) - (len(present) == 1))
-            if len(present) == 1 and author >= present[0]:
-                author += 1  # any but the author of the batch
-            records.append(int(random.choice(self._records[author])))
-        longest = int((item.rows[:, 2] - item.rows[:, 1]).max())
-        return np.array([(record, 0, min(self._lengths[record], longest)) for record in records], np.int64)
+        present, counts = np.unique(authors, return_counts=True)
+        single = len(present) == 1
+        records = list[int]()
+        if not single or counts[0] == 1:
+            alone_first = np.lexsort((random.random(len(authors)), counts[np.searchsorted(present, authors)]))
+            for row in alone_first[:size]:
+                shelf = self._own[authors[row]]
+                records += shelf.near(int(lengths[row]), lambda record: record not in item.rows[:, 0], random)
+        if single:
+            for length in random.choice(lengths, size):
+                other = self._all.near(int(length), lambda record: self._authors[record] != present[0], random)
+                records += other or self._anybody_but(int(present[0]), random)
+        longest = int(lengths.max())
+        return np.array([(record, 0, min(self._lengths[record], longest)) for record in records], np.int64).reshape(
+            -1, 3
+        )
 
-    def _another(self, author: int, rows: Rows, random: np.random.Generator) -> int | None:
-        """A text of the author's that is not in the batch, if there is one."""
-        own = np.setdiff1d(self._records[author], rows[:, 0])
-        return int(random.choice(own)) if len(own) else None
+    def _anybody_but(self, author: int, random: np.random.Generator) -> list[int]:
+        """A text of another author, of any length."""
+        drawn = int(random.integers(len(self._own) - 1))
+        return [int(random.choice(self._own[drawn + (drawn >= author)].records))]
+
+
+class Shelf:
+    """Texts in the order of their lengths."""
+
+    def __init__(self, records: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
+        self.records = records[np.argsort(lengths[records], kind="stable")]
+        self._lengths = lengths[self.records]
+
+    def near(self, length: int, fitting: Callable[[int], bool], random: np.random.Generator) -> list[int]:
+        """A text of about this length that fits, drawn at random; none where such are hard to find."""
+        first, end = (int(place) for place in np.searchsorted(self._lengths, [length, length + 1]))
+        lacking = max(0, ALIKE - (end - first) + 1) // 2
+        begin, stop = max(0, first - lacking), min(len(self.records), end + lacking)
+        tries = (int(self.records[place]) for place in random.integers(begin, stop, TRIES))
+        return list(islice((record for record in tries if fitting(record)), 1))
