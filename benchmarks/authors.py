@@ -127,13 +127,11 @@ def recipe_of(place: Path, name: str, epochs: int, join: int, seed: int) -> Any:
         settings |= {"unit": "author", "noise": float(number), "batch": 1, "clip": 1.0, "normalise": True}
         settings |= {"randomness": "fast", "learning_rate": PRIVATE_RATE}
     elif mechanism != "none":
-        states = [part for part in parts if part not in (MIXED, ADVANTAGE, "light", "linear") and not part.isdecimal()]
+        states = [part for part in parts if part not in (MIXED, ADVANTAGE, "light") and not part.isdecimal()]
         settings |= {"weight": float(number), "batches": MIXED if MIXED in parts else "one"}
         settings |= {"loss": ADVANTAGE} if ADVANTAGE in parts else {}
         settings |= {"discriminator": LIGHT} if "light" in parts else {}
-        settings |= {"discriminator": {"layers": 0}} if "linear" in parts else {}
         settings |= {"state": states[0]} if states else {}
-        settings |= {"margin": 0.0} if mechanism == "triplet" else {}
     values = {
         "data": str(place / "records.jsonl"),
         "mechanism": settings,

@@ -77,7 +77,7 @@ def test_labels_drawn_at_random_are_named_no_better_than_by_chance(name, encoder
     assert low <= right <= high
 
 
-@pytest.mark.parametrize("state", ["last", "mean"])
+@pytest.mark.parametrize("state", ["last", "mean", "both"])
 @pytest.mark.parametrize("name", SIZES)
 def test_states_are_those_of_reading_each_record_alone(name, state, encoder):
     model = fresh(name, encoder)
@@ -89,7 +89,8 @@ def test_states_are_those_of_reading_each_record_alone(name, state, encoder):
             ids = ids[(len(ids) - 1) // 16 * 16 :]
         with torch.no_grad():
             alone = hidden_states(model, ids[None])[0]
-        assert torch.allclose(own, alone[-1] if state == "last" else alone.mean(0), atol=1e-5)
+        expected = {"last": alone[-1], "mean": alone.mean(0), "both": torch.cat([alone[-1], alone.mean(0)])}
+        assert torch.allclose(own, expected[state], atol=1e-5)
 
 
 def test_any_field_of_the_records_can_be_the_attribute(encoder):

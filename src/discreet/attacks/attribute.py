@@ -88,8 +88,8 @@ class AttributeOptions(AttackOptions):
     """Labels with fewer records are left out: there would be nothing to learn them from."""
     asked: float = Field(default=0.3, gt=0, lt=1)
     """Share of the records that the probe is asked about."""
-    state: Literal["last", "mean"] = "last"
-    """The state after the last token, or the mean over all tokens."""
+    state: Literal["last", "mean", "both"] = "last"
+    """The state after the last token, the mean over all tokens, or the one beside the other."""
     hidden: int = Field(default=128, ge=0)
     """Width of the hidden layer; 0 for logistic regression alone."""
 

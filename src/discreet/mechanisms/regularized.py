@@ -53,8 +53,9 @@ class RegularizerOptions(MechanismOptions):
     rise: Annotated[float, Field(gt=0, le=1)] = 0.2
     """Share of the training over which it rises."""
     state: Literal["last", "mean", "both", "prefix"] = "last"
-    """The state that stands for a text: that of its last token, the mean over all tokens, or that of the last token of
-    a beginning of it, drawn anew in each step: what hides the author there hides it wherever a text may break off."""
+    """The state that stands for a text: that of its last token, the mean over all tokens, these two side by side,
+    or that of the last token of a beginning of it, drawn anew in each step: what hides the author there hides it
+    wherever a text may break off."""
     batches: Literal["one", "mixed"] = "one"
     """Whether a batch holds texts of one author (of one value of the attribute) or of many."""
     redact: bool = False
@@ -191,7 +192,7 @@ def state_width(model: nn.Module, state: str) -> int:
 
 
 def text_states(states: Tensor, lengths: Tensor, state: str) -> Tensor:
-    """[rows, width] of [rows, T, width]: the state of each text's last token, or the mean over its tokens."""
+    """[rows, width] of [rows, T, width]: the state of each text's last token, the mean over its tokens, or both."""
     last = states[torch.arange(len(states)), lengths - 1].float()
     if state not in ("mean", "both"):
         return last

@@ -1,19 +1,21 @@
 """The triplet regularizer (Mireshghallah et al. 2021, section 2.2): the states of an author's texts are no neighbours.
 
-Each step reads a batch and, for their states alone, some auxiliary texts of other authors. For each text x of the batch
+Each step reads a batch and, for their states alone, some auxiliary texts. For each text x of the batch
 
-    L_privacy(x) = max(0, margin + mean |h_x - h_p|^2 over texts p of other authors
-                                 - mean |h_x - h_n|^2 over texts n of the same author)
+    gap(x) = mean |h_x - h_p|^2 over texts p of other authors - mean |h_x - h_n|^2 over texts n of the same author
+    L_privacy = max(0, margin + mean of gap(x) over the batch)
 
 so other authors are pulled near and the same author is pushed away, until the same author is farther by the margin.
 
 What we do otherwise. The paper takes the difference of sums as it is, which has no least value: pushing apart could go
 on for ever. Here states have length 1, so that a squared distance lies between 0 and 4, and the hinge stops where
-distances tell nothing more; the loss lies between 0 and 4 + margin. Before that, what all states have in common is
-taken out of them (whitening): distances would else be those of what is said, and not of who says it. All pairs count,
-not only those in the same place of two batches, so a batch of one author brings its own pairs, and the auxiliary batch
-can be small: it has texts of other authors, and one of the same author where the batch has only one. (The paper's
-equation 4 has its signs reversed; its text and equation 3 say what is done here.)
+distances tell nothing more; the loss lies between 0 and 4 + margin. The hinge is over the mean of a batch: single texts
+lie near others of their author by chance, and to push those apart costs predictions and hides nothing. Before that,
+what all states have in common is taken out of them (whitening): distances would else be those of what is said, and not
+of who says it. All pairs count, not only those in the same place of two batches, so the auxiliary batch can be small:
+it has what the batch lacks, texts of others beside those of one author, and beside those of many another text of some
+of them. Its texts are as long as the batch's, which has alike lengths: else the model would hide where texts end. (The
+paper's equation 4 has its signs reversed; its text and equation 3 say what is done here.)
 """
 
 from collections.abc import Callable
@@ -53,7 +55,9 @@ ALIKE, TRIES = 16, 8
 
 
 class TripletOptions(RegularizerOptions):
-    margin: Annotated[float, Field(ge=0, le=4)] = 0.1
+    weight: Annotated[float, Field(ge=0)] = 5.0
+    """The papers' lambda. Gaps of distances are small, a few hundredths: it takes more than for a discriminator."""
+    margin: Annotated[float, Field(ge=0, le=4)] = 0.0
     """By how much texts of the same author should be farther from each other than from those of others."""
     auxiliary: Annotated[float, Field(gt=0, le=1)] = 0.5
     """Size of the auxiliary batch as a share of the batch."""
@@ -93,7 +97,7 @@ class Triplet:
 
 
 def triplet_loss(states: Tensor, labels: Tensor, texts: int, margin: float) -> Tensor:
-    """The mean of L_privacy over the first so many texts that have a text of the same and one of another author."""
+    """L_privacy of the first so many texts; those without a text of the same, or of another, author do not count."""
     with full_precision(states):
         units = nn.functional.normalize(states.float(), dim=1, eps=SHORTEST)
         distances = (2 - 2 * units[:texts] @ units.t()).clamp(min=0.0)
