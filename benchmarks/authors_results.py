@@ -192,12 +192,12 @@ def table(rows: dict[str, dict[str, Any]], plain: str) -> str:
     for name, row in rows.items():
         own, rare = often(row), [one[1] for one in row["each"] if one[0] < OFTEN]
         others = often(rows[plain]) if plain in rows else own
-        low, high = mean_interval([b - a for a, b in zip(own, others, strict=True)]) or (0.0, 0.0)
+        less = "–" if name == plain or plain not in rows else _with_interval(list(np.subtract(others, own)))
         probe, rates = row["probe"], row["tab"]["rates"]
         cells = [
             f"`{name}`",
             _with_interval(own),
-            "–" if name == plain else f"{np.mean(others) - np.mean(own):.2f} ({low:.2f} to {high:.2f})",
+            less,
             f"{np.mean(often(row, 2)):.1f}",
             f"{np.mean(rare):.2f}",
             f"{row['epoch']} ({row['test']:.0f})",
