@@ -145,10 +145,9 @@ class Auxiliary:
             for length in random.choice(lengths, size):
                 other = self._all.near(int(length), lambda record: self._authors[record] != present[0], random)
                 records += other or self._anybody_but(int(present[0]), random)
-        longest = int(lengths.max())
-        return np.array([(record, 0, min(self._lengths[record], longest)) for record in records], np.int64).reshape(
-            -1, 3
-        )
+        beside = np.array(records, np.int64)
+        ends = np.minimum(self._lengths[beside], lengths.max())
+        return np.stack([beside, np.zeros_like(beside), ends], axis=1)
 
     def _anybody_but(self, author: int, random: np.random.Generator) -> list[int]:
         """A text of another author, of any length."""
