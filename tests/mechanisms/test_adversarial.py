@@ -50,7 +50,7 @@ def test_what_is_not_needed_to_predict_is_forgotten():
             return opponent.privacy(states, labels)
 
     hidden, other = forgotten(privacy)
-    assert plain > 0.25
+    assert plain > 0.35
     assert hidden < 0.2  # chance is .083
     assert other < 2 * error
 

@@ -108,7 +108,7 @@ def test_what_is_not_needed_to_predict_is_forgotten():
         return triplet_loss(whitening(states), labels, 32, 0.0)
 
     hidden, error = forgotten(privacy, of_one_and_of_others)
-    assert plain > 0.25
+    assert plain > 0.35
     assert hidden < 0.2  # chance is .083
     assert error < 0.1  # what is said has a variance of 1
 

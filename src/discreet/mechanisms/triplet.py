@@ -10,7 +10,7 @@ so other authors are pulled near and the same author is pushed away, until the s
 What we do otherwise. The paper takes the difference of sums as it is, which has no least value: pushing apart could go
 on for ever. Here states have length 1, so that a squared distance lies between 0 and 4, and the hinge stops where
 distances tell nothing more; the loss lies between 0 and 4 + margin. The hinge is over the mean of a batch: single texts
-lie near others of their author by chance, and to push those apart costs predictions and hides nothing. Before that,
+lie near others of their author by chance, and to push those apart hides nothing. Before that,
 what all states have in common is taken out of them (whitening): distances would else be those of what is said, and not
 of who says it. All pairs count, not only those in the same place of two batches, so the auxiliary batch can be small:
 it has what the batch lacks, texts of others beside those of one author, and beside those of many another text of some
