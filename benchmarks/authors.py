@@ -7,9 +7,11 @@
     python -m benchmarks.authors --only none.mixed           # batches of many authors instead of one
     python -m benchmarks.authors --only none.3 dp-sgd@0.002  # three epochs; the noise of dp-sgd
     python -m benchmarks.authors --only adversarial.last.mixed.advantage@5  # hides what its discriminator gets right
+    python -m benchmarks.authors --only adversarial.8.last.linear.advantage@10  # with a linear discriminator
     python -m benchmarks.authors --join 4 --share 1          # a record is four messages of an author, not one
     python -m benchmarks.authors --seed 1                    # other canaries, another beginning of each training
     python -m benchmarks.authors_results                     # table and plots of what has been run
+    python -m benchmarks.authors --unmeasured                # trains only, for `benchmarks.authors_finished`
 
 The people with the most messages in the channel (its bots are left out), with every fourth of their messages: the share
 keeps the distance between those who write much and those who write little, and a training in minutes on one core. Each
@@ -59,6 +61,7 @@ MODEL = {"name": "lstm", "layers": 2, "embedding": 128, "hidden": 128, "tied": T
 RUNS = ["none.mixed", "none", "adversarial.last.mixed.advantage@10", "triplet.last@5", "dp-sgd.10@0.001"]
 MIXED = "mixed"
 ADVANTAGE = "advantage"
+LINEAR = "linear"
 PRIVATE_RATE = 6e-3
 """Of dp-sgd, which makes a third of the steps in an epoch."""
 
@@ -112,7 +115,7 @@ def _placed(record: Record) -> Record:
 
 
 def recipe_of(place: Path, name: str, epochs: int, join: int, seed: int) -> Any:
-    """The recipe of a run by its name: MECHANISM[.EPOCHS][.STATE][.mixed][.advantage][@WEIGHT or @NOISE]."""
+    """The recipe of a run by its name: MECHANISM[.EPOCHS][.STATE][.mixed][.linear][.advantage][@WEIGHT or @NOISE]."""
     kind, _, number = name.partition("@")
     mechanism, *parts = kind.split(".")
     epochs = next((int(part) for part in parts if part.isdecimal()), epochs)
@@ -123,9 +126,10 @@ def recipe_of(place: Path, name: str, epochs: int, join: int, seed: int) -> Any:
         settings |= {"unit": "author", "noise": float(number), "batch": 1, "clip": 1.0, "normalise": True}
         settings |= {"randomness": "fast", "learning_rate": PRIVATE_RATE}
     elif mechanism != "none":
-        states = [part for part in parts if part not in (MIXED, ADVANTAGE) and not part.isdecimal()]
+        states = [part for part in parts if part not in (MIXED, ADVANTAGE, LINEAR) and not part.isdecimal()]
         settings |= {"weight": float(number), "batches": MIXED if MIXED in parts else "one"}
         settings |= {"loss": ADVANTAGE} if ADVANTAGE in parts else {}
+        settings |= {"discriminator": {"layers": 0}} if LINEAR in parts else {}
         settings |= {"state": states[0]} if states else {}
     values = {
         "data": str(place / "records.jsonl"),
@@ -200,6 +204,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of canaries and trainings")
     parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--only", nargs="*", default=RUNS, help="runs by name, see above")
+    parser.add_argument("--unmeasured", action="store_true", help="train only")
     options = parser.parse_args()
     place = options.place or place_of(options.authors, options.join, options.seed)
     prepare(place, options.authors, options.share, options.join, options.seed)
@@ -207,7 +212,8 @@ def main() -> None:
     for name in options.only:
         run = trained(place, name, options.epochs, options.join, options.seed)
         _say(f"{name}: trained, {sum(row['seconds'] for row in run.metrics):.0f} s")
-        measured(place, run)
+        if not options.unmeasured:
+            measured(place, run)
 
 
 if __name__ == "__main__":

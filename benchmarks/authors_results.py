@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from torch import nn
 
 from benchmarks.authors import Measuring, messages_of_people, place_of
 from benchmarks.plots import standing_alone
@@ -97,33 +98,13 @@ class Comparing:
         measuring = Measuring(self.place, open_run(self.place / name))
         plain = Measuring(self.place, open_run(self.place / self.plain))
         reference = plain.at(len(self.runs[self.plain]["epochs"]))
-        model, encoder = measuring.at(epoch), measuring.encoder
-        canaries, nothing = measuring.manifest.record_ids(), policy("nothing")
-        own = {
-            split: [record for record in measuring.corpus.records(split) if record.id not in canaries]
-            for split in ("train", "test")
+        model = measuring.at(epoch)
+        everything = messages_of({str(record.author) for record in measuring.corpus.records("train")}, self.join)
+        probes = {
+            options.state: infer_attribute(model, measuring.encoder, everything, options=options).to_json()
+            for options in self._probes()
         }
-        target = Target(model, encoder, nothing, measuring.corpus, measuring.manifest)
-        texts = {
-            "planted": planted_texts(target),
-            "real": unusual_texts(reference, encoder, nothing, own["train"], 100),
-        }
-        times = [canary.repetitions for canary in measuring.manifest.planted()]
-        trained = Counter(str(record.author) for record in own["train"])
-        everything = messages_of(trained, self.join)
-        return {
-            "probe": {
-                options.state: infer_attribute(model, encoder, everything, options=options).to_json()
-                for options in self._probes()
-            },
-            "tab": tab(reader_of(model), encoder, texts, TabOptions(beams=1), repetitions=times).to_json(),
-            "disparity": {
-                str(group): _without_authors(
-                    disparity_of(model, measuring.encoded["test"], trained, reference, group).to_json()
-                )
-                for group in (5, 20)
-            },
-        }
+        return {"probe": probes} | tab_and_disparity(measuring, model, reference)
 
     def _probes(self) -> tuple[AttributeOptions, ...]:
         return AttributeOptions(records=self.messages), AttributeOptions(records=self.messages, state="mean")
@@ -143,6 +124,28 @@ class Comparing:
             write_json(place, found)
         known: dict[str, Any] = read_json(place)
         return known
+
+
+def tab_and_disparity(measuring: Measuring, model: nn.Module, reference: nn.Module) -> dict[str, Any]:
+    """What is typed on from a first token, and who loses most against a plain model."""
+    encoder, nothing = measuring.encoder, policy("nothing")
+    canaries = measuring.manifest.record_ids()
+    own = [record for record in measuring.corpus.records("train") if record.id not in canaries]
+    texts = {
+        "planted": planted_texts(Target(model, encoder, nothing, measuring.corpus, measuring.manifest)),
+        "real": unusual_texts(reference, encoder, nothing, own, 100),
+    }
+    times = [canary.repetitions for canary in measuring.manifest.planted()]
+    trained = Counter(str(record.author) for record in own)
+    return {
+        "tab": tab(reader_of(model), encoder, texts, TabOptions(beams=1), repetitions=times).to_json(),
+        "disparity": {
+            str(group): _without_authors(
+                disparity_of(model, measuring.encoded["test"], trained, reference, group).to_json()
+            )
+            for group in (5, 20)
+        },
+    }
 
 
 def messages_of(authors: Container[str], join: int) -> list[Record]:
@@ -181,7 +184,7 @@ def exposures(every: list[Comparing], level: float, plain: str) -> str:
         together = [one for seed in less for one in seed]
         by_seed = ", ".join(f"{np.mean(seed):.2f}" for seed in less)
         mean = np.mean([one for own, _ in bits for one in own])
-        lines.append(f"| `{name}` | {mean:.2f} | {_with_interval(together)} | {by_seed} |")
+        lines.append(f"| `{name}` | {mean:.2f} | {with_interval(together)} | {by_seed} |")
     return "\n".join(lines)
 
 
@@ -192,11 +195,11 @@ def table(rows: dict[str, dict[str, Any]], plain: str) -> str:
     for name, row in rows.items():
         own, rare = often(row), [one[1] for one in row["each"] if one[0] < OFTEN]
         others = often(rows[plain]) if plain in rows else own
-        less = "–" if name == plain or plain not in rows else _with_interval(list(np.subtract(others, own)))
+        less = "–" if name == plain or plain not in rows else with_interval(list(np.subtract(others, own)))
         probe, rates = row["probe"], row["tab"]["rates"]
         cells = [
             f"`{name}`",
-            _with_interval(own),
+            with_interval(own),
             less,
             f"{np.mean(often(row, 2)):.1f}",
             f"{np.mean(rare):.2f}",
@@ -233,7 +236,7 @@ def reached(rows: dict[str, dict[str, Any]], plain: str) -> str:
     return "\n".join(lines)
 
 
-def _with_interval(values: list[float]) -> str:
+def with_interval(values: list[float]) -> str:
     low, high = mean_interval(values) or (0.0, 0.0)
     return f"{np.mean(values):.2f} ({low:.2f} to {high:.2f})"
 
