@@ -6,6 +6,7 @@
     python -m benchmarks.authors --only triplet.prefix@5     # the regularizer's state is that of a text's beginning
     python -m benchmarks.authors --only none.mixed           # batches of many authors instead of one
     python -m benchmarks.authors --only none.3 dp-sgd@0.002  # three epochs; the noise of dp-sgd
+    python -m benchmarks.authors --only dp-sgd.most64@0.002  # of an author at most 64 messages a step
     python -m benchmarks.authors --only adversarial.last.mixed.advantage@5  # hides what its discriminator gets right
     python -m benchmarks.authors --only adversarial.8.last.linear.advantage@10  # with a linear discriminator
     python -m benchmarks.authors --join 4 --share 1          # a record is four messages of an author, not one
@@ -62,6 +63,7 @@ RUNS = ["none.mixed", "none", "adversarial.last.mixed.advantage@10", "triplet.la
 MIXED = "mixed"
 ADVANTAGE = "advantage"
 LINEAR = "linear"
+MOST = "most"
 PRIVATE_RATE = 6e-3
 """Of dp-sgd, which makes a third of the steps in an epoch."""
 
@@ -115,16 +117,17 @@ def _placed(record: Record) -> Record:
 
 
 def recipe_of(place: Path, name: str, epochs: int, join: int, seed: int) -> Any:
-    """The recipe of a run by its name: MECHANISM[.EPOCHS][.STATE][.mixed][.linear][.advantage][@WEIGHT or @NOISE]."""
+    """The recipe of a run by its name: MECHANISM[.EPOCHS][.mostRECORDS][.STATE][.mixed]…[@WEIGHT or @NOISE]."""
     kind, _, number = name.partition("@")
     mechanism, *parts = kind.split(".")
     epochs = next((int(part) for part in parts if part.isdecimal()), epochs)
     training: dict[str, Any] = {"epochs": epochs, "batch_size": 32, "max_tokens": 64 * join, "learning_rate": 3e-3}
-    training |= {"schedule": "linear", "one_author": MIXED not in parts, "keep_epochs": True}
+    training |= {"schedule": "linear", "one_author": MIXED not in parts, "keep_epochs": True, "precision": "float32"}
     settings: dict[str, Any] = {"name": mechanism}
     if mechanism == "dp-sgd":
         settings |= {"unit": "author", "noise": float(number), "batch": 1, "clip": 1.0, "normalise": True}
         settings |= {"randomness": "fast", "learning_rate": PRIVATE_RATE}
+        settings |= {"records_per_author": int(part.removeprefix(MOST)) for part in parts if part.startswith(MOST)}
     elif mechanism != "none":
         states = [part for part in parts if part not in (MIXED, ADVANTAGE, LINEAR) and not part.isdecimal()]
         settings |= {"weight": float(number), "batches": MIXED if MIXED in parts else "one"}

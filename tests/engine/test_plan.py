@@ -25,6 +25,14 @@ plans = st.builds(
     clip=st.floats(1e-4, 1e3),
     unit=st.sampled_from(UNITS),
     population=st.none() | st.integers(1, 10**9),
+) | st.builds(
+    Plan,
+    rate=st.floats(1e-6, 1.0),
+    steps=st.integers(1, 10**7),
+    noise=st.floats(0.01, 1e4),
+    neighbours=st.sampled_from(NEIGHBOURS),
+    unit=st.just("author"),
+    records_per_author=st.none() | st.integers(1, 10**6),
 )
 
 
@@ -46,12 +54,21 @@ def test_a_plan_survives_json(plan):
         {"sampling": "shuffled"},
         {"clip": 0.5},
         {"unit": "author"},
+        {"unit": "author", "records_per_author": 5},
         {"population": 7},
         {"groups": {"a": 0.6, "b": 0.8}},
     ],
 )
 def test_every_field_is_in_the_fingerprint(change):
     assert replace(PLAN, **change).fingerprint() != PLAN.fingerprint()
+
+
+def test_a_choice_of_an_authors_records_is_in_the_fingerprint_and_plans_without_one_are_written_as_before():
+    authors = replace(PLAN, unit="author")
+    assert replace(authors, records_per_author=5).fingerprint() != authors.fingerprint()
+    assert replace(authors, records_per_author=5).fingerprint() != replace(authors, records_per_author=6).fingerprint()
+    assert "records_per_author" not in authors.to_json()
+    assert PLAN.fingerprint() == "e6a1ea8af5c54254ef08b4eb590451cae316683d56c6c38c3fe6f473db25287f"
 
 
 def test_whole_numbers_and_floats_make_the_same_plan():
@@ -81,6 +98,8 @@ def test_a_plan_cannot_be_edited():
         ({"sampling": "poison"}, "did you mean 'poisson'?"),
         ({"unit": "word"}, "unit"),
         ({"max_batch": 5}, "belongs to truncated-poisson"),
+        ({"records_per_author": 5}, "unit is the author"),
+        ({"unit": "author", "records_per_author": 0}, "records_per_author must be a whole number"),
         ({"sampling": "truncated-poisson"}, "needs max_batch and population"),
         ({"sampling": "truncated-poisson", "max_batch": 20, "population": 10}, "larger than the population"),
         ({"sampling": "fixed-size", "population": 30}, "whole number of units"),

@@ -7,6 +7,7 @@ Those of seeded coins have a fixed seed.
 import math
 import subprocess
 import sys
+from collections import Counter
 from fractions import Fraction
 from typing import Any
 
@@ -226,6 +227,45 @@ class TestAuthors:
         both = stats.binomtest(int((table[:, 4] * table[:, 1]).sum()), STEPS, RATE**2)
         one = stats.binomtest(int(table[:, 1].sum()), STEPS, RATE)
         assert min(both.pvalue, one.pvalue) > FALSE_ALARM
+
+    @pytest.mark.parametrize("mode", ["secure", "fast"])
+    def test_of_an_authors_records_so_many_are_used_each_subset_alike(self, mode):
+        own = plan(unit="author", population=5, rate=0.9, records_per_author=2)
+        sampler = sampler_of(own, Randomness(mode, seed=3), authors=self.AUTHORS)
+        seen: Counter[tuple[int, ...]] = Counter()
+        for step in range(STEPS):
+            draw = sampler.draw(step)
+            owned: list[list[int]] = [[] for _ in draw.units]
+            for record, owner in zip(draw.records, draw.owners, strict=True):
+                owned[owner].append(int(record))
+            for unit, records in zip(draw.units, owned, strict=True):
+                assert len(records) == min(2, len(self.AUTHORS[unit]))
+                assert set(records) <= set(self.AUTHORS[unit])
+                if len(self.AUTHORS[unit]) > 2:
+                    seen[tuple(records)] += 1
+        assert set(seen) == {(1, 2), (1, 3), (2, 3)}
+        assert stats.chisquare(list(seen.values())).pvalue > FALSE_ALARM
+
+    def test_the_choice_of_an_authors_records_does_not_depend_on_who_else_is_drawn(self):
+        own = plan(unit="author", population=2, rate=0.5, records_per_author=3)
+        found = []
+        for other in ([20], [20, 21, 22, 23, 24, 25]):
+            sampler = sampler_of(own, Randomness("fast", seed=5), authors=[list(range(10)), other])
+            draws = [sampler.draw(step) for step in range(40)]
+            found.append([draw.records[draw.records < 10].tolist() for draw in draws])
+        assert found[0] == found[1]
+        assert len({tuple(records) for records in found[0] if records}) > 10
+
+    def test_seeded_choices_of_records_repeat_themselves_and_secure_ones_do_not(self):
+        own = plan(unit="author", population=2, rate=1.0, records_per_author=5)
+        authors = [range(40), range(40, 80)]
+
+        def drawn(mode: str) -> list[int]:
+            draw = sampler_of(own, Randomness(mode, seed=5), authors=authors).draw(7)
+            return [int(record) for record in draw.records]
+
+        assert drawn("fast") == drawn("fast")
+        assert drawn("secure") != drawn("secure")
 
     def test_a_record_of_two_authors_is_refused(self):
         with pytest.raises(SettingError, match="two authors"):

@@ -1,5 +1,8 @@
 """Private mechanisms: what they train on, what they pay, what they prove."""
 
+from typing import Any
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 import torch
@@ -94,6 +97,29 @@ def test_authors_are_protected_as_a_whole(tmp_path, notes, small):
     nameless = Corpus({"train": [Record(str(n), "hello you") for n in range(9)]}, "nameless")
     with pytest.raises(InputError, match="has none"):
         train(nameless, "nothing", mechanism, output=tmp_path / "no", progress=False, **small)
+
+
+def test_of_an_author_so_many_records_a_step_are_used_as_asked(tmp_path, notes, small):
+    capped = {**DP_SGD, "unit": "author", "batch": 4, "records_per_author": 2}
+    drawn: list[int] = []
+    batches = LanguageUnits.batches
+
+    def watched(units: LanguageUnits, draw: Draw) -> Any:
+        drawn.extend(np.bincount(draw.owners, minlength=len(draw.units)).tolist())
+        return batches(units, draw)
+
+    with patch.object(LanguageUnits, "batches", watched):
+        run = train(notes, "gold", capped, output=tmp_path / "run", progress=False, **small)
+    assert set(drawn) == {2}
+    assert read_ledger(run.path / "ledger.jsonl")["train"].plan.records_per_author == 2
+    assert "at most 2" in run.guarantee.accesses[0].sampler
+    assert [check for check in verify(run.path) if check.problem] == []
+    whole = train(
+        notes, "gold", {**capped, "records_per_author": None}, output=tmp_path / "all", progress=False, **small
+    )
+    assert whole.guarantee.epsilon == run.guarantee.epsilon
+    with pytest.raises(SettingError, match="unit: author"):
+        train(notes, "gold", {**capped, "unit": "record"}, output=tmp_path / "no", progress=False, **small)
 
 
 def test_a_corpus_without_secrets_has_nothing_selective(tmp_path, small):

@@ -221,6 +221,8 @@ class Notion(Value):
 
     def _access(self, what: str, plan: Plan) -> Access:
         words = SAMPLERS_IN_WORDS[plan.sampling].format(unit=plan.unit, rate=plan.rate, most=plan.max_batch)
+        if plan.records_per_author is not None:
+            words += f"; of its records at most {plan.records_per_author}, another random choice each time"
         return Access(
             what=what,
             sampler=words,

@@ -53,6 +53,8 @@ class Plan:
     """How many units there are to draw from; treated as public."""
     max_batch: int | None = None
     """Truncated Poisson only: a larger draw is cut to this many units, chosen at random."""
+    records_per_author: int | None = None
+    """Author units only: of more records of a drawn author so many are used, another random choice in every step."""
     groups: tuple[tuple[str, float], ...] = ()
     """Per-group clipping: the name and clip norm of each group of parameters. `clip` is then the root of the sum of
     their squares (`clip_of`), so the noise multiplier keeps its meaning."""
@@ -64,8 +66,10 @@ class Plan:
         for name, kind in (("rate", float), ("clip", float), ("noise", float)):
             object.__setattr__(self, name, kind(_number(name, getattr(self, name))))
         object.__setattr__(self, "groups", _groups(self.groups))
-        for name in ("steps", "population", "max_batch"):
+        for name in ("steps", "population", "max_batch", "records_per_author"):
             _count(name, getattr(self, name))
+        if self.records_per_author is not None and self.unit != "author":
+            raise SettingError(f"records_per_author belongs to plans whose unit is the author, not the {self.unit}.")
         if self.rate > 1:
             raise SettingError(f"A plan's rate is a share of the corpus, at most 1, not {self.rate:g}.")
         self._check_batches()
@@ -126,7 +130,12 @@ class Plan:
         return replace(self, noise=noise)
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {"groups": dict(self.groups)}
+        value = asdict(self) | {"groups": dict(self.groups)}
+        if (
+            self.records_per_author is None
+        ):  # plans that were written before there was this field keep their fingerprint
+            del value["records_per_author"]
+        return value
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Plan":

@@ -9,8 +9,8 @@ Poisson sampling throws one coin per unit and step. A coin is a 64-bit word of t
 floor(rate * 2^64): the probability is the rate itself, or below it by less than 2^-64 for rates under 2^-11. Below is
 the safe side: epsilon grows with the rate.
 
-Units are records, or authors: then a draw holds all records of each drawn author, and `owners` says whose each one is,
-because the clip norm is the author's.
+Units are records, or authors: then a draw holds all records of each drawn author, or so many of them as the plan's
+`records_per_author` says, and `owners` says whose each one is, because the clip norm is the author's.
 
 Sharp edges. Batches may be empty: noise is added all the same, and the sum divided by the plan's expected batch, or the
 size of the batch leaks. With secure randomness a step drawn again is another batch; steps are counted by the ledger
@@ -123,16 +123,26 @@ class Sampler:
     choice: Choice
     authors: Sequence[IntArray] | None
     facts: dict[str, Any]
+    randomness: Randomness
+    records_per_author: int | None = None
 
     def draw(self, step: int) -> Draw:
         """The batch of a step; perhaps an empty one."""
         units = self.choice.units(step)
         if self.authors is None:
             return Draw(units, units, np.arange(len(units), dtype=np.int64))
-        groups = [self.authors[unit] for unit in units]
+        groups = [self._some(step, unit) for unit in units]
         sizes = np.array([len(group) for group in groups], np.int64)
         records = np.concatenate([np.empty(0, np.int64), *groups])
         return Draw(units, records, np.repeat(np.arange(len(units), dtype=np.int64), sizes))
+
+    def _some(self, step: int, author: int) -> IntArray:
+        """The records of a drawn author that this step uses: the choice follows from nobody else's records."""
+        assert self.authors is not None
+        own, most = self.authors[author], self.records_per_author
+        if most is None or len(own) <= most:
+            return own
+        return own[subset(len(own), most, self.randomness.stream("coins", step, int(author)))]
 
     def describe(self) -> dict[str, Any]:
         """For the guarantee: how batches were drawn and from what randomness."""
@@ -154,7 +164,7 @@ def sampler_of(
     groups = _groups(plan, authors)
     count = _population(plan, population, groups)
     facts = {"sampling": plan.sampling, "unit": plan.unit, **randomness.describe()}
-    return Sampler(_choice(plan, count, randomness), groups, facts)
+    return Sampler(_choice(plan, count, randomness), groups, facts, randomness, plan.records_per_author)
 
 
 def heads(population: int, rate: float, stream: Stream) -> IntArray:

@@ -46,6 +46,8 @@ class PrivateOptions(MechanismOptions):
     """Scale every unit's gradient to the clip norm instead of only cutting longer ones."""
     unit: Literal["record", "author"] = "record"
     neighbours: Literal["replace", "add-remove"] = "replace"
+    records_per_author: Annotated[int, Field(ge=1)] | None = None
+    """Of a drawn author's records at most so many are used, another random choice in every step (unit: author)."""
     max_batch: Annotated[int, Field(ge=1)] | None = None
     """Cut larger draws to so many units at random (truncated Poisson, with its own accounting)."""
     randomness: Literal["secure", "fast"] = "secure"
@@ -59,6 +61,8 @@ class PrivateOptions(MechanismOptions):
     def _budget_or_noise(self) -> "PrivateOptions":
         if (self.epsilon is None) == (self.noise is None):
             raise ValueError("give either epsilon (a budget to keep) or noise (a multiplier)")
+        if self.records_per_author is not None and self.unit != "author":
+            raise ValueError("records_per_author is for 'unit: author'; records are units by themselves otherwise")
         return self
 
 
@@ -89,6 +93,7 @@ def planned(
         unit=options.unit,
         population=units,
         max_batch=min(options.max_batch or units, units) if truncated else None,
+        records_per_author=options.records_per_author,
     )
     if options.epsilon is None:
         return plan
