@@ -7,8 +7,11 @@
     python -m benchmarks.authors --only none.mixed           # batches of many authors instead of one
     python -m benchmarks.authors --only none.3 dp-sgd@0.002  # three epochs; the noise of dp-sgd
     python -m benchmarks.authors --only dp-sgd.most64@0.002  # of an author at most 64 messages a step
+    python -m benchmarks.authors --only dp-sgd.batch20@2     # 20 authors a step, and not one
     python -m benchmarks.authors --only adversarial.last.mixed.advantage@5  # hides what its discriminator gets right
     python -m benchmarks.authors --only adversarial.8.last.linear.advantage@10  # with a linear discriminator
+    python -m benchmarks.authors --only triplet.rising@10    # the weight rises over the whole training
+    python -m benchmarks.authors --only adversarial.memory16384@3  # so many states to learn from
     python -m benchmarks.authors --join 4 --share 1          # a record is four messages of an author, not one
     python -m benchmarks.authors --seed 1                    # other canaries, another beginning of each training
     python -m benchmarks.authors_results                     # table and plots of what has been run
@@ -63,7 +66,7 @@ RUNS = ["none.mixed", "none", "adversarial.last.mixed.advantage@10", "triplet.la
 MIXED = "mixed"
 ADVANTAGE = "advantage"
 LINEAR = "linear"
-MOST = "most"
+RISING = "rising"
 PRIVATE_RATE = 6e-3
 """Of dp-sgd, which makes a third of the steps in an epoch."""
 
@@ -127,12 +130,14 @@ def recipe_of(place: Path, name: str, epochs: int, join: int, seed: int) -> Any:
     if mechanism == "dp-sgd":
         settings |= {"unit": "author", "noise": float(number), "batch": 1, "clip": 1.0, "normalise": True}
         settings |= {"randomness": "fast", "learning_rate": PRIVATE_RATE}
-        settings |= {"records_per_author": int(part.removeprefix(MOST)) for part in parts if part.startswith(MOST)}
+        settings |= numbered(parts, most="records_per_author", batch="batch")
     elif mechanism != "none":
-        states = [part for part in parts if part not in (MIXED, ADVANTAGE, LINEAR) and not part.isdecimal()]
+        states = [part for part in parts if part in ("last", "mean", "both", "prefix")]
         settings |= {"weight": float(number), "batches": MIXED if MIXED in parts else "one"}
         settings |= {"loss": ADVANTAGE} if ADVANTAGE in parts else {}
-        settings |= {"discriminator": {"layers": 0}} if LINEAR in parts else {}
+        discriminator = numbered(parts, memory="memory") | ({"layers": 0} if LINEAR in parts else {})
+        settings |= {"discriminator": discriminator} if discriminator else {}
+        settings |= {"rise": 1.0} if RISING in parts else {}
         settings |= {"state": states[0]} if states else {}
     values = {
         "data": str(place / "records.jsonl"),
@@ -143,6 +148,12 @@ def recipe_of(place: Path, name: str, epochs: int, join: int, seed: int) -> Any:
         "seed": seed,
     }
     return make_recipe(values, where=name)
+
+
+def numbered(parts: list[str], **settings: str) -> dict[str, int]:
+    """The settings that are given as a word with its number, such as `batch20`."""
+    found = [re.fullmatch(r"([a-z]+)(\d+)", part) for part in parts]
+    return {settings[one[1]]: int(one[2]) for one in found if one and one[1] in settings}
 
 
 def trained(place: Path, name: str, epochs: int, join: int, seed: int) -> Run:
