@@ -41,7 +41,7 @@ WORDS = [
 ADVERSARIAL, TRIPLET = {"name": "adversarial"}, {"name": "triplet"}
 PRIVATE = {"name": "dp-sgd", "unit": "author", "noise": 1.0, "batch": 10}
 MIXED = {"name": "adversarial", "batches": "mixed"}
-ADVANTAGE = {**MIXED, "loss": "advantage"}
+ADVANTAGE = {**MIXED, "loss": "advantage", "discriminator": {"memory": 16_384}}
 STEPS = 60
 """Steps of each training in the second table."""
 
