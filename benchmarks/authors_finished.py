@@ -24,9 +24,12 @@ import numpy as np
 from benchmarks.authors import Measuring
 from benchmarks.authors_results import OFTEN, messages_of, often, tab_and_disparity, with_interval
 from benchmarks.plots import standing_alone
-from discreet.attacks.attribute import AttributeOptions, infer_attribute
+from discreet.attacks.attribute import AttributeOptions, named_from, sample_of
+from discreet.attacks.probe import Numbers
+from discreet.attacks.states import record_states
 from discreet.files import read_json, write_json
 from discreet.mechanisms.run import open_run
+from discreet.policy.specs import policy
 from discreet.report.charts import Axis, Guide, Series, curves
 from discreet.report.svg import Drawing, style_of
 
@@ -43,7 +46,13 @@ class Finishing:
         self.place, self.messages, self.probes = place, messages, probes
         plain = Measuring(place, open_run(place / reference))
         self._name, self._reference = reference, plain.at(len(plain.epochs))
-        self._everything = messages_of({str(record.author) for record in plain.corpus.records("train")}, 1)
+        everything = messages_of({str(record.author) for record in plain.corpus.records("train")}, 1)
+        self._encoded = plain.encoder.encode_all(policy("nothing").secrets_of_all(everything))
+        row = {record.id: number for number, record in enumerate(everything)}
+        self._samples: dict[tuple[int, int], tuple[list[int], Numbers]] = {}
+        for size, seed in product(messages, range(probes)):
+            sample = sample_of(everything, AttributeOptions(records=size), seed)
+            self._samples[size, seed] = [row[record.id] for record in sample.records], sample.labels
 
     def figures(self, name: str) -> Finished:
         """Perplexity, exposure, probes, tab and disparity of a run where it ends."""
@@ -57,9 +66,10 @@ class Finishing:
             guarantee = measuring.run.guarantee
             known |= {"row": known.get("row") or measuring.row(len(measuring.epochs)), "epsilon": guarantee.epsilon}
             known[beside] = known.get(beside) or tab_and_disparity(measuring, model, self._reference)
+            vectors = record_states(model, self._encoded, "both") if missing else None
             for key in missing:
                 messages, seed = (int(number) for number in key.split(", "))
-                known[key] = {state: self._probe(measuring, messages, state, seed) for state in STATES}
+                known[key] = self._probed(vectors, messages, seed)
             write_json(path, known)
             print(f"measured {name}", flush=True)
         return {
@@ -78,10 +88,14 @@ class Finishing:
     def _probes(self) -> list[str]:
         return [f"{messages}, {seed}" for messages in self.messages for seed in range(self.probes)]
 
-    def _probe(self, measuring: Measuring, messages: int, state: State, seed: int) -> float:
-        options = AttributeOptions(records=messages, state=state)
-        model = measuring.at(len(measuring.epochs))
-        return infer_attribute(model, measuring.encoder, self._everything, options=options, seed=seed).above_chance
+    def _probed(self, vectors: Any, messages: int, seed: int) -> dict[str, float]:
+        """By how much more often than by chance the author is named, from last states and from their means."""
+        rows, labels = self._samples[messages, seed]
+        parts = zip(STATES, vectors[rows].chunk(2, dim=1), strict=True)
+        return {
+            state: named_from(part, labels, AttributeOptions(records=messages, state=state), seed=seed).above_chance
+            for state, part in parts
+        }
 
 
 def around(plain: list[Finished], level: float) -> Callable[[Figure], Any] | None:

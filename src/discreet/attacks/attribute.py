@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
-from torch import nn
+from torch import Tensor, nn
 
 from discreet.accounting.intervals import clopper_pearson
 from discreet.attacks.contract import ATTACKS, AttackOptions, Target, Told
@@ -110,9 +110,13 @@ def infer_attribute(
     chosen, labels, lacks = records if isinstance(records, Sample) else sample_of(records, options, seed)
     if lacks:
         raise InputError(f"Inferring an attribute {lacks}.")
-    train, test = divided(labels, options.asked, seed)
     encoded = encoder.encode_all(decided.secrets_of_all(chosen))
-    vectors = record_states(model, encoded, options.state, told)
+    return named_from(record_states(model, encoded, options.state, told), labels, options, seed=seed)
+
+
+def named_from(vectors: Tensor, labels: Numbers, options: AttributeOptions, *, seed: int = 0) -> Attribute:
+    """Trains a probe on some of the states, which a model has made of records, and asks it about the others."""
+    train, test = divided(labels, options.asked, seed)
     kind, scores = probe(vectors, labels, train, test, hidden=options.hidden, seed=seed)
     wanted, number = labels[test], int(labels.max()) + 1
     shares = np.sort(np.bincount(wanted, minlength=number))[::-1] / len(test)
