@@ -30,6 +30,7 @@ from unittest.mock import patch
 
 import torch
 
+from discreet.engine.precision import resolve
 from discreet.mechanisms.train import train
 from discreet.progress import TrainingBar
 from discreet.text.corpus import Corpus
@@ -149,16 +150,22 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--hidden", type=int, default=200, help="width of the LSTM; the paper's is 550")
     parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--precision", choices=["auto", "float32", "bfloat16"], default="auto", help="of all trainings")
     options = parser.parse_args()
     settings = {
         "model": {"name": "lstm", "embedding": options.hidden, "hidden": options.hidden, "layers": 2},
         "tokenizer": "mini",
-        "training": {"epochs": 1, "batch_size": options.batch_size, "checkpoint_seconds": 10**6},
+        "training": {
+            "epochs": 1,
+            "batch_size": options.batch_size,
+            "checkpoint_seconds": 10**6,
+            "precision": options.precision,
+        },
     }
     print(
         f"LSTM of 2 layers, {options.hidden}/{options.hidden}, 8,192 tokens, batches of {options.batch_size}; ", end=""
     )
-    print(f"{torch.get_num_threads()} threads\n")
+    print(f"{torch.get_num_threads()} threads, {resolve(options.precision)}\n")
     if options.only != "authors":
         mechanisms(settings, options.records, options.rounds)
     if options.only != "mechanisms":
